@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * AF_XDP fast path: socket options beside those of if_xdp.h.
+ *
+ * All are off unless asked for. A kernel without them answers
+ * setsockopt() with ENOPROTOOPT and getsockopt() with EOPNOTSUPP.
+ *
+ * The numbers keep clear of if_xdp.h, which counts up from 1: options
+ * and netlink attributes start at 256, bits in words that if_xdp.h owns
+ * come from the top.
+ */
+#ifndef _UAPI_LINUX_IF_XDP_FASTPATH_H
+#define _UAPI_LINUX_IF_XDP_FASTPATH_H
+
+#include <linux/types.h>
+
+/* Options of level SOL_XDP */
+
+/* getsockopt(), also before bind(): __u64, mask of XDP_FASTPATH_F_* */
+#define XDP_FASTPATH_FEATURES	256
+/* setsockopt() before bind(), getsockopt(): struct xdp_attach */
+#define XDP_ATTACH		257
+
+/* Bits of XDP_FASTPATH_FEATURES */
+#define XDP_FASTPATH_F_ATTACH	(1ULL << 0)	/* XDP_ATTACH */
+
+/*
+ * struct xdp_attach - a socket on a queue, without XDP program and map
+ * @flags: XDP_ATTACH_F_*. getsockopt() adds the mode that was chosen.
+ * @state: XDP_ATTACH_S_*. Zero in setsockopt().
+ * @prog_id: id of the program that sees the frames of the device now,
+ *	built-in or regular, 0 for none. Zero in setsockopt().
+ * @reason: XDP_ATTACH_R_*: why the last bind() failed, or what it had to
+ *	fall back from. Zero in setsockopt().
+ *
+ * bind() attaches the socket to its queue: frames that arrive there reach
+ * its Rx ring, until it is closed. The kernel runs a built-in program for
+ * that, unless the device runs a regular program, which always has
+ * precedence and shadows the socket. A socket without an Rx ring keeps the
+ * built-in program in place (some drivers have no zero-copy Tx without
+ * one), but takes no queue.
+ *
+ * bind() needs CAP_NET_ADMIN in the user namespace that owns the device's
+ * network namespace, and fails with:
+ * EPERM	without that capability
+ * ERANGE	the device has no such Rx queue now
+ * EBUSY	another socket is attached to the queue
+ * EOPNOTSUPP	the mode asked for is one that the device cannot do
+ * EEXIST	another attached socket holds the device in the other mode,
+ *		or an upper device runs a program; with XDP_ATTACH_F_FORCE
+ *		also: a regular program runs
+ * or with the error with which the driver refused the program.
+ */
+struct xdp_attach {
+	__u32 flags;
+	__u32 state;
+	__u32 prog_id;
+	__u32 reason;
+};
+
+/* Flags: the default is native where the driver has XDP, else generic. */
+#define XDP_ATTACH_F_SKB_MODE	(1U << 0)	/* generic XDP */
+#define XDP_ATTACH_F_DRV_MODE	(1U << 1)	/* native XDP */
+/*
+ * Fail instead of falling back: from native to generic, or to the wait for
+ * a regular program to go.
+ */
+#define XDP_ATTACH_F_FORCE	(1U << 2)
+
+enum {
+	XDP_ATTACH_S_NONE,	/* not asked for */
+	XDP_ATTACH_S_REQUESTED,	/* asked for, not bound yet */
+	XDP_ATTACH_S_ACTIVE,	/* the built-in program runs */
+	XDP_ATTACH_S_SHADOWED,	/* a regular program runs */
+	XDP_ATTACH_S_STALLED,	/* the driver refused the built-in when it
+				 * was to come back: no program runs
+				 */
+	XDP_ATTACH_S_DETACHED,	/* the device is gone */
+};
+
+enum {
+	XDP_ATTACH_R_NONE,
+	XDP_ATTACH_R_CAPABILITY,	/* no CAP_NET_ADMIN */
+	XDP_ATTACH_R_NO_QUEUE,		/* no such Rx queue */
+	XDP_ATTACH_R_QUEUE_BUSY,	/* another socket is attached */
+	XDP_ATTACH_R_NO_NATIVE,		/* the driver has no XDP */
+	XDP_ATTACH_R_DRIVER,		/* the driver refused the program */
+	XDP_ATTACH_R_MODE_CONFLICT,	/* held in the other mode */
+	XDP_ATTACH_R_UPPER,		/* an upper device runs a program */
+	XDP_ATTACH_R_REGULAR,		/* a regular program runs */
+	XDP_ATTACH_R_ZC_GENERIC,	/* zero-copy asked for in generic mode */
+	XDP_ATTACH_R_BUILTIN,		/* no memory for, or a security module
+					 * refused, the built-in program
+					 */
+	XDP_ATTACH_R_DEVICE_BUSY,	/* device memory is bound to a queue */
+};
+
+/* sock_diag: bit of xdp_diag_req.xdiag_show, and the attribute it brings */
+#define XDP_SHOW_ATTACH		(1U << 31)
+#define XDP_DIAG_ATTACH		256	/* struct xdp_attach */
+
+#endif /* _UAPI_LINUX_IF_XDP_FASTPATH_H */

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A second level of XDP programs: a built-in one that belongs to the kernel.
+ *
+ * The programs that users attach, by netlink or bpf_link, are the first
+ * level, called regular here; dev->xdp_state tracks them and this file does
+ * not change what it says. The built-in program runs while no regular
+ * program does: it is replaced when one comes, and comes back when that one
+ * goes. Nothing that a user does to a regular program fails because of it.
+ *
+ * One regular program runs at a time in generic or native mode, and so does
+ * the built-in, in the mode that its users chose. Offloaded programs run
+ * before all of this and are not concerned.
+ *
+ * Everything here is protected by the RTNL. @mode and @active_id of struct
+ * xdp_builtin may be read without it.
+ */
+#include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/rtnetlink.h>
+#include <net/xdp_builtin.h>
+
+#include "dev.h"
+#include "xdp_builtin.h"
+
+static void xdp_builtin_set_active(struct net_device *dev,
+				   const struct bpf_prog *prog)
+{
+	struct xdp_builtin *b = &dev->xdp_builtin;
+
+	b->running = prog && prog == b->prog;
+	WRITE_ONCE(b->active_id, prog ? prog->aux->id : 0);
+}
+
+static u32 xdp_builtin_flags(enum bpf_xdp_mode mode)
+{
+	return mode == XDP_MODE_SKB ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+}
+
+static int xdp_builtin_install(struct net_device *dev, enum bpf_xdp_mode mode,
+			       struct netlink_ext_ack *extack)
+{
+	struct xdp_builtin *b = &dev->xdp_builtin;
+	bpf_op_t bpf_op = dev_xdp_bpf_op(dev, mode);
+	int err;
+
+	if (!bpf_op)
+		return -EOPNOTSUPP;
+
+	err = __dev_xdp_install(dev, mode, bpf_op, extack,
+				xdp_builtin_flags(mode), NULL, b->prog);
+	if (err)
+		return err;
+
+	WRITE_ONCE(b->mode, mode);
+	xdp_builtin_set_active(dev, b->prog);
+	return 0;
+}
+
+static void xdp_builtin_remove(struct net_device *dev)
+{
+	struct xdp_builtin *b = &dev->xdp_builtin;
+
+	/* Drivers do not refuse to remove a program */
+	WARN_ON(__dev_xdp_install(dev, b->mode, dev_xdp_bpf_op(dev, b->mode),
+				  NULL, 0, b->prog, NULL));
+	xdp_builtin_set_active(dev, NULL);
+}
+
+/* No user waits for an answer here: what cannot be done is logged. */
+static void xdp_builtin_resume(struct net_device *dev)
+{
+	struct xdp_builtin *b = &dev->xdp_builtin;
+	struct netlink_ext_ack extack = {};
+	int err;
+
+	err = xdp_builtin_install(dev, b->mode, &extack);
+	if (err && b->fallback && b->mode != XDP_MODE_SKB)
+		err = xdp_builtin_install(dev, XDP_MODE_SKB, &extack);
+	if (err)
+		netdev_warn(dev, "Built-in XDP program did not come back (%d): %s\n",
+			    err, extack._msg ?: "no reason given");
+}
+
+static int xdp_builtin_yield(struct net_device *dev, enum bpf_xdp_mode mode,
+			     bpf_op_t bpf_op, struct netlink_ext_ack *extack,
+			     u32 flags, struct bpf_prog *prog)
+{
+	struct xdp_builtin *b = &dev->xdp_builtin;
+	struct bpf_prog *old = b->prog;
+	int err;
+
+	/* Only in the same mode does one driver call replace the other */
+	if (b->mode != mode) {
+		xdp_builtin_remove(dev);
+		old = NULL;
+	}
+
+	err = __dev_xdp_install(dev, mode, bpf_op, extack, flags, old, prog);
+	if (err && !b->running)
+		xdp_builtin_resume(dev);
+	return err;
+}
+
+static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
+			      bpf_op_t bpf_op, struct bpf_prog *old)
+{
+	struct xdp_builtin *b = &dev->xdp_builtin;
+	int err;
+
+	if (b->mode == mode &&
+	    !__dev_xdp_install(dev, mode, bpf_op, NULL, xdp_builtin_flags(mode),
+			       old, b->prog)) {
+		xdp_builtin_set_active(dev, b->prog);
+		return 0;
+	}
+
+	err = __dev_xdp_install(dev, mode, bpf_op, NULL, 0, old, NULL);
+	if (err)
+		return err;
+
+	xdp_builtin_set_active(dev, NULL);
+	xdp_builtin_resume(dev);
+	return 0;
+}
+
+/**
+ * xdp_builtin_switch() - a regular program comes, changes or goes
+ * @dev: the device
+ * @mode: generic or native mode
+ * @bpf_op: what installs a program in that mode
+ * @extack: for the driver's reason, may be NULL
+ * @flags: XDP_FLAGS_* of the request
+ * @old: the regular program that runs in that mode, or NULL
+ * @prog: the regular program to run, or NULL
+ *
+ * Makes the program that has precedence run: @prog, else the built-in one if
+ * somebody uses it. When @prog cannot be installed, what ran before runs.
+ *
+ * Context: RTNL
+ * Return: 0, or the error with which the driver refused @prog.
+ */
+int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
+		       bpf_op_t bpf_op, struct netlink_ext_ack *extack,
+		       u32 flags, struct bpf_prog *old, struct bpf_prog *prog)
+{
+	struct xdp_builtin *b = &dev->xdp_builtin;
+	int err;
+
+	if (b->prog && !prog)
+		return xdp_builtin_return(dev, mode, bpf_op, old);
+
+	if (b->running)
+		err = xdp_builtin_yield(dev, mode, bpf_op, extack, flags, prog);
+	else
+		err = __dev_xdp_install(dev, mode, bpf_op, extack, flags, old,
+					prog);
+	if (!err && b->prog)
+		xdp_builtin_set_active(dev, prog);
+	return err;
+}
+
+/**
+ * xdp_builtin_uninstall() - drop the built-in program of a dying device
+ * @dev: the device
+ *
+ * The users stay counted until they call xdp_builtin_put().
+ *
+ * Context: RTNL
+ */
+void xdp_builtin_uninstall(struct net_device *dev)
+{
+	struct xdp_builtin *b = &dev->xdp_builtin;
+
+	if (!b->prog)
+		return;
+
+	if (b->running)
+		xdp_builtin_remove(dev);
+	bpf_prog_put(b->prog);
+	b->prog = NULL;
+	xdp_builtin_set_active(dev, NULL);
+}
+
+/**
+ * xdp_builtin_report() - what a link dump says of the built-in program
+ * @dev: the device
+ * @attached: set to XDP_ATTACHED_* if the program runs
+ *
+ * Context: RTNL
+ * Return: the program's id if it runs, else 0.
+ */
+u32 xdp_builtin_report(const struct net_device *dev, u8 *attached)
+{
+	const struct xdp_builtin *b = &dev->xdp_builtin;
+
+	if (!b->running)
+		return 0;
+
+	*attached = b->mode == XDP_MODE_SKB ? XDP_ATTACHED_SKB :
+					      XDP_ATTACHED_DRV;
+	return b->active_id;
+}
+
+/**
+ * xdp_builtin_regular() - the regular program that shadows the built-in one
+ * @dev: the device
+ *
+ * Context: RTNL
+ * Return: the program attached in native or generic mode, or NULL.
+ */
+struct bpf_prog *xdp_builtin_regular(struct net_device *dev)
+{
+	return dev_xdp_prog(dev, XDP_MODE_DRV) ?:
+	       dev_xdp_prog(dev, XDP_MODE_SKB);
+}
+
+/**
+ * xdp_builtin_get() - use a built-in program on a device
+ * @dev: the device
+ * @prog: the program, the same for all users of a device
+ * @mode: generic or native mode
+ * @fallback: the program may come back in generic mode if the driver refuses
+ *	it, after a regular program went
+ * @extack: for the driver's reason
+ *
+ * The first user's call installs the program, unless a regular program runs.
+ *
+ * Context: RTNL
+ * Return: 0; -EEXIST if another user holds the device in the other mode;
+ * -EOPNOTSUPP if the device cannot do that mode; or the driver's error.
+ */
+int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
+		    enum bpf_xdp_mode mode, bool fallback,
+		    struct netlink_ext_ack *extack)
+{
+	struct xdp_builtin *b = &dev->xdp_builtin;
+	struct bpf_prog *regular;
+	int err = 0;
+
+	ASSERT_RTNL();
+
+	if (b->users) {
+		if (b->mode != mode)
+			return -EEXIST;
+		b->fallback &= fallback;
+		b->users++;
+		return 0;
+	}
+
+	b->prog = prog;
+	WRITE_ONCE(b->mode, mode);
+	b->fallback = fallback;
+	regular = xdp_builtin_regular(dev);
+	if (regular)
+		xdp_builtin_set_active(dev, regular);
+	else
+		err = xdp_builtin_install(dev, mode, extack);
+	if (err) {
+		b->prog = NULL;
+		return err;
+	}
+
+	bpf_prog_inc(prog);
+	b->users = 1;
+	return 0;
+}
+
+/**
+ * xdp_builtin_put() - end the use that xdp_builtin_get() began
+ * @dev: the device
+ *
+ * The last user's call removes the program.
+ *
+ * Context: RTNL
+ */
+void xdp_builtin_put(struct net_device *dev)
+{
+	ASSERT_RTNL();
+
+	if (!--dev->xdp_builtin.users)
+		xdp_builtin_uninstall(dev);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _NET_CORE_XDP_BUILTIN_H
+#define _NET_CORE_XDP_BUILTIN_H
+
+#include <linux/netdevice.h>
+
+#include "dev.h"
+
+struct bpf_prog;
+struct netlink_ext_ack;
+
+/* Supplied by dev.c */
+bpf_op_t dev_xdp_bpf_op(struct net_device *dev, enum bpf_xdp_mode mode);
+struct bpf_prog *dev_xdp_prog(struct net_device *dev, enum bpf_xdp_mode mode);
+int __dev_xdp_install(struct net_device *dev, enum bpf_xdp_mode mode,
+		      bpf_op_t bpf_op, struct netlink_ext_ack *extack,
+		      u32 flags, struct bpf_prog *old, struct bpf_prog *prog);
+
+#ifdef CONFIG_XDP_SOCKETS
+
+int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
+		       bpf_op_t bpf_op, struct netlink_ext_ack *extack,
+		       u32 flags, struct bpf_prog *old, struct bpf_prog *prog);
+void xdp_builtin_uninstall(struct net_device *dev);
+
+/**
+ * xdp_builtin_running() - does the built-in program of a device run?
+ * @dev: the device
+ *
+ * Context: RTNL
+ * Return: true if the device runs its built-in program.
+ */
+static inline bool xdp_builtin_running(const struct net_device *dev)
+{
+	return dev->xdp_builtin.running;
+}
+
+u32 xdp_builtin_report(const struct net_device *dev, u8 *attached);
+
+#else
+
+static inline int xdp_builtin_switch(struct net_device *dev,
+				     enum bpf_xdp_mode mode, bpf_op_t bpf_op,
+				     struct netlink_ext_ack *extack, u32 flags,
+				     struct bpf_prog *old,
+				     struct bpf_prog *prog)
+{
+	return __dev_xdp_install(dev, mode, bpf_op, extack, flags, old, prog);
+}
+
+static inline void xdp_builtin_uninstall(struct net_device *dev)
+{
+}
+
+static inline bool xdp_builtin_running(const struct net_device *dev)
+{
+	return false;
+}
+
+static inline u32 xdp_builtin_report(const struct net_device *dev,
+				     u8 *attached)
+{
+	return 0;
+}
+
+#endif /* CONFIG_XDP_SOCKETS */
+
+#endif /* _NET_CORE_XDP_BUILTIN_H */

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The two levels of XDP programs, on a device that is not registered and
+ * whose driver notes what it is told to run, or refuses.
+ */
+#include <kunit/test.h>
+#include <linux/filter.h>
+#include <linux/if_arp.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/xdp_builtin.h>
+
+#include "../../core/xdp_builtin.h"
+
+struct xdp_builtin_driver {
+	struct bpf_prog *prog;	/* what the driver runs */
+	struct bpf_prog *refuse; /* what it does not take */
+	int calls;
+};
+
+struct xdp_builtin_fixture {
+	struct net_device *dev;
+	struct xdp_builtin_driver *drv;
+	struct bpf_prog *builtin;
+	struct bpf_prog *regular;
+};
+
+static int xdp_builtin_ndo_bpf(struct net_device *dev, struct netdev_bpf *bpf)
+{
+	struct xdp_builtin_driver *drv = netdev_priv(dev);
+
+	drv->calls++;
+	if (bpf->prog && bpf->prog == drv->refuse)
+		return -EINVAL;
+
+	if (drv->prog)
+		bpf_prog_put(drv->prog);
+	drv->prog = bpf->prog;
+	return 0;
+}
+
+static const struct net_device_ops xdp_builtin_netdev_ops = {
+	.ndo_bpf = xdp_builtin_ndo_bpf,
+};
+
+static void xdp_builtin_dev_setup(struct net_device *dev)
+{
+	dev->type = ARPHRD_ETHER;
+	dev->netdev_ops = &xdp_builtin_netdev_ops;
+}
+
+static struct bpf_prog *xdp_builtin_test_prog(struct kunit *test)
+{
+	struct bpf_insn insns[] = {
+		BPF_MOV64_IMM(BPF_REG_0, XDP_PASS),
+		BPF_EXIT_INSN(),
+	};
+	struct bpf_prog *prog;
+	int err;
+
+	prog = bpf_prog_alloc(bpf_prog_size(ARRAY_SIZE(insns)), 0);
+	KUNIT_ASSERT_NOT_NULL(test, prog);
+	memcpy(prog->insns, insns, sizeof(insns));
+	prog->len = ARRAY_SIZE(insns);
+	prog->type = BPF_PROG_TYPE_XDP;
+	atomic64_set(&prog->aux->refcnt, 1);
+	prog = bpf_prog_select_runtime(prog, &err);
+	KUNIT_ASSERT_EQ(test, err, 0);
+	return prog;
+}
+
+static int xdp_builtin_init(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f;
+
+	f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	f->dev = alloc_netdev(sizeof(*f->drv), "xdpbuiltin%d", NET_NAME_ENUM,
+			      xdp_builtin_dev_setup);
+	KUNIT_ASSERT_NOT_NULL(test, f->dev);
+	f->drv = netdev_priv(f->dev);
+	f->builtin = xdp_builtin_test_prog(test);
+	f->builtin->aux->id = 1;
+	f->regular = xdp_builtin_test_prog(test);
+	f->regular->aux->id = 2;
+	test->priv = f;
+	rtnl_lock();
+	return 0;
+}
+
+static void xdp_builtin_free_prog(struct kunit *test, struct bpf_prog *prog)
+{
+	/* Every reference that was taken was given back */
+	KUNIT_EXPECT_EQ(test, atomic64_read(&prog->aux->refcnt), 1);
+	prog->aux->id = 0;
+	bpf_prog_free(prog);
+}
+
+static void xdp_builtin_exit(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	rtnl_unlock();
+	KUNIT_EXPECT_NULL(test, f->drv->prog);
+	synchronize_net();
+	xdp_builtin_free_prog(test, f->builtin);
+	xdp_builtin_free_prog(test, f->regular);
+	free_netdev(f->dev);
+}
+
+/* What dev_xdp_attach() does around the switch */
+static int xdp_builtin_set_regular(struct xdp_builtin_fixture *f,
+				   enum bpf_xdp_mode mode,
+				   struct bpf_prog *prog)
+{
+	struct bpf_prog *old = dev_xdp_prog(f->dev, mode);
+	int err;
+
+	err = xdp_builtin_switch(f->dev, mode, dev_xdp_bpf_op(f->dev, mode),
+				 NULL, 0, old, prog);
+	if (!err)
+		f->dev->xdp_state[mode].prog = prog;
+	return err;
+}
+
+static struct bpf_prog *xdp_builtin_generic(struct xdp_builtin_fixture *f)
+{
+	return rtnl_dereference(f->dev->xdp_prog);
+}
+
+static int xdp_builtin_use(struct xdp_builtin_fixture *f,
+			   enum bpf_xdp_mode mode, bool fallback)
+{
+	return xdp_builtin_get(f->dev, f->builtin, mode, fallback, NULL);
+}
+
+static void xdp_builtin_first_and_last_user(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_SKB, true), -EEXIST);
+	KUNIT_EXPECT_EQ(test, f->drv->calls, 1);
+	KUNIT_EXPECT_EQ(test, dev_xdp_prog_count(f->dev), 1);
+	KUNIT_EXPECT_EQ(test, dev_xdp_prog_id(f->dev, XDP_MODE_DRV), 0);
+
+	xdp_builtin_put(f->dev);
+	KUNIT_EXPECT_TRUE(test, xdp_builtin_running(f->dev));
+	xdp_builtin_put(f->dev);
+	KUNIT_EXPECT_FALSE(test, xdp_builtin_running(f->dev));
+	KUNIT_EXPECT_EQ(test, dev_xdp_prog_count(f->dev), 0);
+}
+
+static void xdp_builtin_refused(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	f->drv->refuse = f->builtin;
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), -EINVAL);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_SKB, true), 0);
+	KUNIT_EXPECT_PTR_EQ(test, xdp_builtin_generic(f), f->builtin);
+	xdp_builtin_put(f->dev);
+	KUNIT_EXPECT_NULL(test, xdp_builtin_generic(f));
+}
+
+static void xdp_builtin_regular_wins(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+
+	KUNIT_EXPECT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
+			0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->regular);
+	KUNIT_EXPECT_FALSE(test, xdp_builtin_running(f->dev));
+	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.active_id, 2);
+	/* One call to the driver, no gap without a program */
+	KUNIT_EXPECT_EQ(test, f->drv->calls, 2);
+
+	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
+			0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
+	KUNIT_EXPECT_TRUE(test, xdp_builtin_running(f->dev));
+	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.active_id, 1);
+	KUNIT_EXPECT_EQ(test, f->drv->calls, 3);
+	xdp_builtin_put(f->dev);
+}
+
+static void xdp_builtin_regular_was_first(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
+			0);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->regular);
+	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.active_id, 2);
+
+	/* The user goes while shadowed: the regular program stays alone */
+	xdp_builtin_put(f->dev);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->regular);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
+			0);
+	KUNIT_EXPECT_NULL(test, f->drv->prog);
+}
+
+static void xdp_builtin_other_mode(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_SKB, false), 0);
+
+	/* A native regular program: never both at once */
+	KUNIT_EXPECT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
+			0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->regular);
+	KUNIT_EXPECT_NULL(test, xdp_builtin_generic(f));
+
+	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
+			0);
+	KUNIT_EXPECT_NULL(test, f->drv->prog);
+	KUNIT_EXPECT_PTR_EQ(test, xdp_builtin_generic(f), f->builtin);
+
+	/* One that the driver refuses leaves all as it was */
+	f->drv->refuse = f->regular;
+	KUNIT_EXPECT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
+			-EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, xdp_builtin_generic(f), f->builtin);
+	KUNIT_EXPECT_TRUE(test, xdp_builtin_running(f->dev));
+	xdp_builtin_put(f->dev);
+}
+
+static void xdp_builtin_does_not_come_back(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, false), 0);
+	KUNIT_ASSERT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
+			0);
+	f->drv->refuse = f->builtin;
+	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
+			0);
+	KUNIT_EXPECT_NULL(test, f->drv->prog);
+	KUNIT_EXPECT_NULL(test, xdp_builtin_generic(f));
+	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.active_id, 0);
+
+	/* It tries again when the next regular program goes */
+	KUNIT_EXPECT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
+			0);
+	f->drv->refuse = NULL;
+	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
+			0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
+	xdp_builtin_put(f->dev);
+}
+
+static void xdp_builtin_falls_back(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	KUNIT_ASSERT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
+			0);
+	f->drv->refuse = f->builtin;
+	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
+			0);
+	KUNIT_EXPECT_NULL(test, f->drv->prog);
+	KUNIT_EXPECT_PTR_EQ(test, xdp_builtin_generic(f), f->builtin);
+	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.mode, XDP_MODE_SKB);
+	xdp_builtin_put(f->dev);
+}
+
+static void xdp_builtin_device_dies(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	KUNIT_ASSERT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
+			0);
+	xdp_builtin_uninstall(f->dev);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
+			0);
+	/* The built-in does not come back to a dying device */
+	KUNIT_EXPECT_NULL(test, f->drv->prog);
+	xdp_builtin_put(f->dev);
+}
+
+static struct kunit_case xdp_builtin_cases[] = {
+	KUNIT_CASE(xdp_builtin_first_and_last_user),
+	KUNIT_CASE(xdp_builtin_refused),
+	KUNIT_CASE(xdp_builtin_regular_wins),
+	KUNIT_CASE(xdp_builtin_regular_was_first),
+	KUNIT_CASE(xdp_builtin_other_mode),
+	KUNIT_CASE(xdp_builtin_does_not_come_back),
+	KUNIT_CASE(xdp_builtin_falls_back),
+	KUNIT_CASE(xdp_builtin_device_dies),
+	{}
+};
+
+static struct kunit_suite xdp_builtin_suite = {
+	.name = "xdp_builtin",
+	.init = xdp_builtin_init,
+	.exit = xdp_builtin_exit,
+	.test_cases = xdp_builtin_cases,
+};
+kunit_test_suite(xdp_builtin_suite);

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The built-in XDP program, and the kfunc by which a user's program does the
+ * same: a frame goes to the socket attached to the queue it came in on.
+ *
+ * Neither has a delivery path of its own. They leave in the redirect
+ * information what a lookup in an XSKMAP would, so that xdp_do_redirect()
+ * and xdp_do_generic_redirect() go on from there in all modes.
+ */
+#include <linux/bpf.h>
+#include <linux/btf.h>
+#include <linux/btf_ids.h>
+#include <linux/filter.h>
+#include <linux/security.h>
+#include <linux/sched/user.h>
+#include <linux/timekeeping.h>
+#include <net/netdev_rx_queue.h>
+#include <net/xdp.h>
+
+#include "xsk_attach.h"
+
+static struct bpf_prog *xsk_builtin_prog; /* Protected by RTNL */
+static unsigned int xsk_builtin_users; /* Protected by RTNL */
+
+/**
+ * xsk_redirect_action() - what to return for a queue without a socket
+ * @flags: argument of bpf_xsk_redirect()
+ *
+ * Return: XDP_DROP, XDP_PASS or XDP_TX as @flags says, XDP_PASS for 0,
+ * XDP_ABORTED for anything else.
+ */
+int xsk_redirect_action(u64 flags)
+{
+	if (!flags)
+		return XDP_PASS;
+	return flags <= XDP_TX ? flags : XDP_ABORTED;
+}
+
+static __always_inline int xsk_redirect(const struct xdp_buff *xdp, u64 flags)
+{
+	const struct xdp_rxq_info *rxq = xdp->rxq;
+	struct bpf_redirect_info *ri;
+	struct xdp_sock *xs;
+
+	/* bind() keeps slots to the queues in use. This keeps to the array,
+	 * whatever a driver or a test run puts into the context.
+	 */
+	if (unlikely(rxq->queue_index >= rxq->dev->num_rx_queues))
+		return xsk_redirect_action(flags);
+
+	/* Pairs with rcu_assign_pointer() in xsk_attach_publish(). The socket
+	 * stays until the poll ends, see xsk_detach().
+	 */
+	xs = rcu_dereference_check(rxq->dev->_rx[rxq->queue_index].xsk,
+				   rcu_read_lock_bh_held());
+	if (!xs)
+		return xsk_redirect_action(flags);
+
+	ri = bpf_net_ctx_get_ri();
+	ri->tgt_index = rxq->queue_index;
+	ri->tgt_value = xs;
+	ri->map_id = 0;
+	ri->map_type = BPF_MAP_TYPE_XSKMAP;
+	return XDP_REDIRECT;
+}
+
+BPF_CALL_2(xsk_builtin_redirect, struct xdp_buff *, xdp, u64, flags)
+{
+	return xsk_redirect(xdp, flags);
+}
+
+/* The program calls a function of the kernel directly and needs no BTF, so
+ * that it can do without the verifier, which would need both.
+ */
+static struct bpf_prog *xsk_builtin_create(void)
+{
+	const struct bpf_insn insns[] = {
+		/* R1 is the context */
+		BPF_MOV64_IMM(BPF_REG_2, 0),
+		BPF_EMIT_CALL(xsk_builtin_redirect),
+		BPF_EXIT_INSN(),
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_XDP,
+		.insn_cnt = ARRAY_SIZE(insns),
+		.prog_flags = BPF_F_XDP_HAS_FRAGS,
+		.prog_name = "xsk_builtin",
+		.expected_attach_type = BPF_XDP,
+	};
+	struct bpf_prog *prog;
+	int err;
+
+	prog = bpf_prog_alloc(bpf_prog_size(attr.insn_cnt), GFP_USER);
+	if (!prog)
+		return ERR_PTR(-ENOMEM);
+
+	memcpy(prog->insns, insns, sizeof(insns));
+	prog->len = attr.insn_cnt;
+	prog->type = attr.prog_type;
+	prog->expected_attach_type = attr.expected_attach_type;
+	prog->gpl_compatible = 1;
+	prog->aux->ops = &xdp_prog_ops;
+	prog->aux->xdp_has_frags = true;
+	prog->aux->user = get_uid(INIT_USER);
+	prog->aux->load_time = ktime_get_boottime_ns();
+	strscpy(prog->aux->name, attr.prog_name);
+	atomic64_set(&prog->aux->refcnt, 1);
+
+	err = security_bpf_prog_load(prog, &attr, NULL);
+	if (!err)
+		err = bpf_prog_calc_tag(prog);
+	if (!err)
+		prog = bpf_prog_select_runtime(prog, &err);
+	if (!err)
+		err = bpf_prog_publish(prog);
+	if (err) {
+		bpf_prog_put(prog);
+		return ERR_PTR(err);
+	}
+	return prog;
+}
+
+/**
+ * xsk_builtin_get() - use the built-in program, make it if need be
+ *
+ * Context: RTNL
+ * Return: the program, or an ERR_PTR() of -ENOMEM or of what a security
+ * module or the JIT said.
+ */
+struct bpf_prog *xsk_builtin_get(void)
+{
+	struct bpf_prog *prog = xsk_builtin_prog;
+
+	if (!prog) {
+		prog = xsk_builtin_create();
+		if (IS_ERR(prog))
+			return prog;
+		xsk_builtin_prog = prog;
+	}
+
+	xsk_builtin_users++;
+	return prog;
+}
+
+/**
+ * xsk_builtin_put() - end the use that xsk_builtin_get() began
+ *
+ * Context: RTNL
+ */
+void xsk_builtin_put(void)
+{
+	if (--xsk_builtin_users)
+		return;
+
+	bpf_prog_put(xsk_builtin_prog);
+	xsk_builtin_prog = NULL;
+}
+
+/**
+ * xsk_builtin_id() - id of the built-in program
+ *
+ * Context: the caller has a use of the program
+ * Return: the id
+ */
+u32 xsk_builtin_id(void)
+{
+	return xsk_builtin_prog->aux->id;
+}
+
+__bpf_kfunc_start_defs();
+
+/**
+ * bpf_xsk_redirect() - send a frame to the socket attached to its queue
+ * @ctx: XDP context
+ * @flags: action for a queue without an attached socket, 0 for XDP_PASS
+ *
+ * Return: XDP_REDIRECT if a socket is attached, else the action in @flags;
+ * XDP_ABORTED if @flags is not one of XDP_DROP, XDP_PASS and XDP_TX.
+ */
+__bpf_kfunc int bpf_xsk_redirect(struct xdp_md *ctx, u64 flags)
+{
+	return xsk_redirect((struct xdp_buff *)ctx, flags);
+}
+
+__bpf_kfunc_end_defs();
+
+BTF_KFUNCS_START(xsk_kfunc_ids)
+BTF_ID_FLAGS(func, bpf_xsk_redirect)
+BTF_KFUNCS_END(xsk_kfunc_ids)
+
+/* Programs of devmap and cpumap entries do not run in the poll of the queue
+ * that their context names.
+ */
+static int xsk_kfunc_filter(const struct bpf_prog *prog, u32 kfunc_id)
+{
+	if (!btf_id_set8_contains(&xsk_kfunc_ids, kfunc_id))
+		return 0;
+
+	return prog->expected_attach_type == BPF_XDP_DEVMAP ||
+	       prog->expected_attach_type == BPF_XDP_CPUMAP ? -EACCES : 0;
+}
+
+static const struct btf_kfunc_id_set xsk_kfunc_set = {
+	.owner = THIS_MODULE,
+	.set = &xsk_kfunc_ids,
+	.filter = xsk_kfunc_filter,
+};
+
+static int __init xsk_builtin_init(void)
+{
+	return register_btf_kfunc_id_set(BPF_PROG_TYPE_XDP, &xsk_kfunc_set);
+}
+late_initcall(xsk_builtin_init);
