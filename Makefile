@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0
+# Front door: `make help` lists what there is. Each target is a script in lab/.
+
+.PHONY: help demo test check shell deb tree refresh series bisect clean distclean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "KSRC=/path/to/linux-6.12.y before any of them uses that tree as the base;"
+	@echo "MIRROR=URL and MIRROR_SECURITY=URL name the Debian mirrors."
+
+demo: ## from nothing to frames in an attached socket, in a booted kernel
+	@lab/demo.sh
+
+test: ## all tests; the last line counts them
+	@lab/test.sh
+
+check: ## what can be found in a minute, without building a kernel
+	@lab/check.sh
+
+shell: ## a shell in the patched kernel (exit leaves it)
+	@lab/build.sh patched
+	@lab/boot.sh --tty patched -- bash
+
+deb: ## Debian packages of the patched kernel, in out/deb (CONFIG=lab: a small one)
+	@lab/deb.sh
+
+tree: ## the kernel as a git tree in out/linux: the base, then one commit per entry
+	@lab/tree.sh
+
+refresh: ## write the commits of out/linux back into patches and files
+	@lab/enter.sh python3 /src/lab/series.py refresh
+
+series: ## the mail-ready series, in out/series
+	@rm -rf out/series
+	@lab/enter.sh python3 /src/lab/series.py series --out /out/series
+
+bisect: ## every prefix of the series builds without a new warning
+	@lab/bisect.sh
+
+clean: ## remove out/
+	@lab/clean.sh out
+
+distclean: ## remove out/ and the per-user cache that all clones share
+	@lab/clean.sh out cache

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# lab/boot.sh [OPTION...] KERNEL [--] CMD [ARG...]: boots KERNEL (base, patched, or
+# the path of a bzImage) in QEMU without hardware help, runs CMD there as root, and
+# ends with its output and its exit status.
+#
+#   --cpus N       processors, 2        --memory M      memory, 2G
+#   --timeout S    seconds, 600; at the end the guest is killed: exit status 124
+#   --name NAME    of the console log out/log/boot-NAME.log; else that of KERNEL
+#   --append ARGS  more kernel command line      --qemu-opt ARG  one more for QEMU
+#   --tty          CMD talks to the terminal
+#
+# A kernel splat on the console (see lab/splat.py) makes it fail with status 99.
+# In the guest / is the lab root, read-only; /src, /out and /cache are those of the
+# lab; /tmp is empty.
+
+# shellcheck source=lab/lib.sh
+source "$(dirname "$0")/lib.sh"
+help_if_asked "$@"
+in_lab "$@"
+
+cpus=2 memory=2G timeout=600 name='' tty='' append=() qemu_opts=() kernel=''
+
+parse() {
+	while (($#)); do
+		case $1 in
+		--cpus) cpus=$2 ;;
+		--memory) memory=$2 ;;
+		--timeout) timeout=$2 ;;
+		--name) name=$2 ;;
+		--append) append+=("$2") ;;
+		--qemu-opt) qemu_opts+=("$2") ;;
+		--tty) tty=1 && shift && continue ;;
+		--) shift && break ;;
+		-*) need "unknown option $1; see --help" ;;
+		*)
+			[[ -z $kernel ]] || break
+			kernel=$1 && shift && continue
+			;;
+		esac
+		shift 2
+	done
+	command=("$@")
+	[[ -n $kernel ]] || need "no kernel; see --help"
+	((${#command[@]})) || need "no command; see --help"
+}
+
+# The guest finds in $dir what to run and where its modules are.
+prepare() {
+	local build
+	image=$kernel
+	[[ $kernel == */* ]] || image=$OUT/build-$kernel/arch/x86/boot/bzImage
+	[[ -r $image ]] || need "no kernel $image: lab/build.sh makes the kernels base and patched"
+	build=${image%/arch/x86/boot/bzImage}
+	name=${name:-$(basename "$kernel")}
+	dir=$OUT/boot/$name
+	console=$OUT/log/boot-$name.log
+	mkdir -p "$dir" "$OUT/log"
+	rm -rf "$dir/status" "$dir/modules"
+	printf '%q ' "${command[@]}" >"$dir/command"
+	[[ ! -d $build/root ]] || ln -s "$build/root/lib/modules" "$dir/modules"
+}
+
+# shellcheck disable=SC2054 # the commas are QEMU's
+run_qemu() {
+	local line=(console=ttyS0 root=lab rootfstype=9p init=/src/lab/guest-init.sh
+		rootflags=trans=virtio,version=9p2000.L,msize=262144,cache=loose
+		rw loglevel=7 panic=-1 oops=panic "labdir=$dir" "${append[@]}")
+	local ports=(
+		-chardev "file,id=out,path=/dev/fd/$out,append=on"
+		-device virtserialport,chardev=out,name=stdout
+		-chardev "file,id=err,path=/dev/fd/$err,append=on"
+		-device virtserialport,chardev=err,name=stderr)
+	local limit=(timeout --foreground -k 5 "$timeout")
+	if [[ -n $tty ]]; then
+		line+=("labterm=${TERM:-vt100}")
+		ports=(-chardev stdio,id=tty,signal=off -device virtconsole,chardev=tty)
+		limit=()
+	fi
+	"${limit[@]}" qemu-system-x86_64 -machine q35 -accel tcg,thread=multi \
+		-cpu max,la57=off -smp "$cpus" -m "$memory" -no-reboot -nodefaults \
+		-display none -serial "file:$console" -kernel "$image" -append "${line[*]}" \
+		-fsdev local,id=root,path=/,security_model=none,multidevs=remap \
+		-device virtio-9p-pci,fsdev=root,mount_tag=lab \
+		-device virtio-rng-pci -device virtio-serial-pci "${ports[@]}" "${qemu_opts[@]}"
+}
+
+# The status of the run, once QEMU has ended with $1.
+judge() {
+	if ! python3 "$LAB/splat.py" "$console" >&2; then
+		say "The kernel's console log is out/log/boot-$name.log"
+		return 99
+	elif (($1 == 124 || $1 == 137)); then
+		say "${0##*/}: $name: killed after $timeout seconds (--timeout)"
+		return 124
+	elif [[ ! -s $dir/status ]]; then
+		tail -n 20 "$console" >&2
+		say "${0##*/}: the guest stopped before the command ended; its console log" \
+			"is out/log/boot-$name.log"
+		return 1
+	fi
+	return "$(<"$dir/status")"
+}
+
+parse "$@"
+prepare
+# Through pipes, so that any kind of output will do.
+exec {out}> >(exec cat) && out_pid=$!
+exec {err}> >(exec cat >&2) && err_pid=$!
+status=0
+run_qemu || status=$?
+exec {out}>&- {err}>&-
+wait "$out_pid" "$err_pid"
+judge "$status"

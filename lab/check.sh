@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# lab/check.sh: what can be found without building a kernel: does the series apply,
+# checkpatch --strict, scripts, Python tests, spelling. Runs all, then fails if
+# one failed.
+
+# shellcheck source=lab/lib.sh
+source "$(dirname "$0")/lib.sh"
+help_if_asked "$@"
+in_lab "$@"
+cd "$REPO"
+export PYTHONDONTWRITEBYTECODE=1
+
+failed=()
+
+# check NAME TEXT CMD...: a step that does not end the run.
+check() {
+	step "check-$1" "$2" "${@:3}" || failed+=("$1")
+}
+
+# Our files NAME...: as find names them, without the output folder.
+files() {
+	find . -path ./out -prune -o -path ./.git -prune -o -type f "$@" -printf '%P\n'
+}
+
+# checkpatch comes with the base.
+get_checkpatch() {
+	[[ ! -e $checkpatch/checkpatch.pl ]] || return 0
+	rm -rf "$checkpatch.new"
+	mkdir "$checkpatch.new"
+	tar -C "$checkpatch.new" --strip-components=2 --wildcards -xf "$tarball" \
+		'*/scripts/checkpatch.pl' '*/scripts/spelling.txt' \
+		'*/scripts/const_structs.checkpatch'
+	mv "$checkpatch.new" "$checkpatch"
+}
+
+# MAINTAINERS is not among our files, and a patch of the repository may be split.
+run_checkpatch() {
+	perl "$checkpatch/checkpatch.pl" --strict --no-tree --no-summary --quiet \
+		--ignore FILE_PATH_CHANGES "$@"
+}
+
+found=$("$LAB/fetch.sh")
+read -r tarball version _ <<<"$found"
+checkpatch=$CACHE/base/checkpatch-$version
+get_checkpatch
+mapfile -t patches < <(files -name '*.patch')
+mapfile -t sources < <(files -name '*.[ch]')
+mapfile -t scripts < <(files -name '*.sh' && echo .ci/run)
+mapfile -t pythons < <(files -name '*.py')
+
+check series "the series applies" python3 lab/series.py check --repo "$REPO" --tar "$tarball"
+((${#patches[@]} == 0)) || check patches "checkpatch on patches" run_checkpatch "${patches[@]}"
+((${#sources[@]} == 0)) || check sources "checkpatch on new files" run_checkpatch -f "${sources[@]}"
+check shell "shellcheck" shellcheck -x "${scripts[@]}"
+check python "Python compiles" python3 -c \
+	'import sys; [compile(open(name).read(), name, "exec") for name in sys.argv[1:]]' "${pythons[@]}"
+check unittest "Python tests" python3 -m unittest discover -s lab -p 'test_*.py'
+check spelling "spelling" codespell --skip './out,./.git'
+((${#failed[@]} == 0)) || die "failed: ${failed[*]}"
+say "all checks passed"

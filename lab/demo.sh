@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# lab/demo.sh: builds all it takes, boots the patched kernel, replays a capture into
+# a queue with an attached socket and into one with program and XSKMAP, and compares.
+#
+#   PCAP=FILE  another capture than lab/demo.pcap; frames of at most 1514 bytes
+
+# shellcheck source=lab/lib.sh
+source "$(dirname "$0")/lib.sh"
+help_if_asked "$@"
+
+"$LAB/build.sh" patched
+"$LAB/user.sh"
+pcap=${PCAP:-$LAB/demo.pcap}
+mkdir -p "$OUT/result"
+cp "$pcap" "$OUT/demo.pcap" || die "PCAP=$pcap cannot be read"
+step demo "replaying $(basename "$pcap") in the guest" \
+	"$LAB/boot.sh" --name demo --timeout 300 patched -- \
+	/src/lab/guest/demo.sh /out/user /out/demo.pcap
+grep '^{' "$OUT/log/demo.log" >"$OUT/result/demo.json"
+echo
+"$LAB/demo_table.py" <"$OUT/result/demo.json"

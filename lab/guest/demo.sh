@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# lab/guest/demo.sh BIN PCAP: the guest's part of the demo. Replays PCAP into a queue
+# with an attached socket, then into one with libxdp's program and its XSKMAP, with
+# the programs in the folder BIN. Prints a JSON object for each, in one line.
+set -euo pipefail
+
+bin=$1 pcap=$2
+rate=${DEMO_PPS:-5000}
+
+# new_pair NAME: two ends of a cable; only what is replayed moves on it.
+new_pair() {
+	sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+	ip link add "$1-rx" type veth peer name "$1-tx"
+	ip link set "$1-rx" up
+	ip link set "$1-tx" up
+}
+
+wait_ready() {
+	local i
+	for ((i = 0; i < 100; i++)); do
+		! grep -qx ready "$1" || return 0
+		sleep 0.1
+	done
+	cat "$1" >&2
+	return 1
+}
+
+# What the kernel says of programs and maps while the socket is open.
+bpf_state() {
+	local maps progs
+	maps=$(bpftool map show | grep -c ': xskmap ' || true)
+	progs=$(bpftool prog show | sed -n 's/^[0-9]*: xdp  *name \([^ ]*\) .*/"\1"/p; s/^[0-9]*: ext  *name \([^ ]*\) .*/"\1"/p' |
+		paste -sd,)
+	echo "\"xskmaps\": $maps, \"programs\": [$progs]"
+}
+
+replay() {
+	local how=$1 state
+	new_pair "$how"
+	"$bin/replay_rx" "$how" "$how-rx" 0 "$pcap" >/tmp/result 2>/tmp/log &
+	wait_ready /tmp/log
+	state=$(bpf_state)
+	tcpreplay -q --pps="$rate" -i "$how-tx" "$pcap" >/tmp/tcpreplay 2>&1 ||
+		{ cat /tmp/tcpreplay >&2; return 1; }
+	wait $!
+	echo "{\"how\": \"$how\", $state, \"socket\": $(</tmp/result)}"
+	ip link del "$how-rx"
+}
+
+replay attach
+replay xskmap

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Run the samples over a veth pair and check what they report. Prints TAP.
+
+Argument: "patched", or "base" for what they do on a kernel without XDP_ATTACH.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+BIN = Path("/out/user")
+PACKETS = 20000
+
+
+class Tap:
+    """Numbers the tests and turns a failed assertion into `not ok`."""
+
+    def __init__(self):
+        self.number = 0
+
+    def test(self, name, run, *args):
+        """Run one test on a veth pair of its own."""
+        self.number += 1
+        make_pair()
+        try:
+            run(*args)
+            print(f"ok {self.number} - {name}", flush=True)
+        except (AssertionError, subprocess.SubprocessError, json.JSONDecodeError) as err:
+            print(f"not ok {self.number} - {name}\n# {err!r}", flush=True)
+        finally:
+            subprocess.run(["ip", "link", "del", "xa"], check=True)
+
+
+def make_pair():
+    """Make the veth pair xa, xb that carries nothing by itself."""
+    subprocess.run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; "
+                   "ip link add xa type veth peer name xb; ip link set xa up; ip link set xb up; "
+                   "for i in xa xb; do echo 2 > /sys/class/net/$i/napi_defer_hard_irqs; "
+                   "echo 200000 > /sys/class/net/$i/gro_flush_timeout; done",
+                   shell=True, check=True)
+
+
+def start(interface, *args):
+    """Start an xdpsock on queue 0 of the interface."""
+    return subprocess.Popen([BIN / "xdpsock", "-i", interface, "-q", "0", "--json", *args],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def start_and_wait(*args):
+    """Start an xdpsock and wait until it says that its socket is bound."""
+    process = start(*args)
+    said = ""
+    for line in process.stderr:
+        said += line
+        if ", program id " in line:
+            return process
+    raise AssertionError(f"xdpsock ended: {said}")
+
+
+def send(*args):
+    """Send frames to xa, and wait until all that xdpsock can see are done."""
+    return finish(start("xb", "-t", "-S", "--attach", *args))
+
+
+def stop(process):
+    """End an xdpsock once it has had the time to receive what is under way."""
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    return finish(process)
+
+
+def lost_on_wire():
+    """Return how many frames veth dropped because the queue of xa was full."""
+    return int(Path("/sys/class/net/xb/statistics/tx_dropped").read_text())
+
+
+def finish(process):
+    """Wait for an xdpsock and return its final line, parsed."""
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, f"status {process.returncode}: {err}"
+    return json.loads(out.splitlines()[-1])
+
+
+def programs():
+    """Return the names of the XDP programs that are loaded, and the number of XSKMAPs."""
+    progs = json.loads(subprocess.check_output(["bpftool", "-j", "prog", "show"]))
+    maps = json.loads(subprocess.check_output(["bpftool", "-j", "map", "show"]))
+    return ([p["name"] for p in progs if p["type"] in ("xdp", "ext")],
+            sum(m["type"] == "xskmap" for m in maps))
+
+
+def check_how(result, how, mode):
+    """Check how a socket says it got its frames."""
+    assert result["how"] == how and result["mode"] == mode, result
+    assert result["copy_mode"] == "copy", result
+    if how == "attach":
+        assert result["attach_state"] == "active" and result["prog_id"], result
+
+
+def rxdrop(how, mode, *extra):
+    """All that is sent is received, or counted as dropped by cause."""
+    attach = ["--attach"] if how == "attach" else []
+    flag = "-S" if mode == "skb" else "-N"
+    rx = start_and_wait("xa", "-r", flag, *attach, *extra)
+    names, xskmaps = programs()
+    tx = send("-C", str(PACKETS), "-s", "64")
+    result = stop(rx)
+    assert tx["tx_packets"] == PACKETS, tx
+    dropped = result["rx_dropped"] + result["rx_queue_full"] + lost_on_wire()
+    assert result["rx_packets"] + dropped == PACKETS, (result, lost_on_wire())
+    assert result["rx_packets"], result
+    check_how(result, how, mode)
+    if how == "attach":
+        assert names == ["xsk_builtin"] and not xskmaps, (names, xskmaps)
+    else:
+        assert "xsk_builtin" not in names and xskmaps == 1, (names, xskmaps)
+
+
+def l2fwd(how, mode, *extra):
+    """All that is received goes back, and its transmission is completed."""
+    attach = ["--attach"] if how == "attach" else []
+    flag = "-S" if mode == "skb" else "-N"
+    fwd = start_and_wait("xa", "-l", flag, *attach, *extra)
+    send("-C", str(PACKETS), "-s", "64")
+    result = stop(fwd)
+    assert result["rx_packets"] and result["rx_packets"] == result["tx_packets"], result
+    assert result["tx_outstanding"] == 0, result
+    check_how(result, how, mode)
+
+
+def refused():
+    """A queue that is taken, or not there, is named as the reason."""
+    first = start_and_wait("xa", "-r", "--attach")
+    for queue, words in (("0", "another socket is attached"), ("9", "no such Rx queue")):
+        second = start("xa", "-r", "-d", "1", "--attach", "-q", queue)
+        _, err = second.communicate(timeout=30)
+        assert second.returncode and words in err, err
+    stop(first)
+
+
+def example():
+    """The example prints each frame that it is sent."""
+    process = subprocess.Popen([BIN / "xsk_attach_example", "xa", "0", "5"],
+                               stdout=subprocess.PIPE, text=True)
+    time.sleep(1)
+    send("-C", "5", "-s", "77")  # with the 4 bytes of the FCS, which no socket sees
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0 and out.count("73 bytes") == 5, out
+
+
+def falls_back():
+    """On a kernel without XDP_ATTACH it says so and takes program and XSKMAP."""
+    process = start("xa", "-r", "-d", "2", "--attach")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and "no XDP_ATTACH" in err, err
+    assert json.loads(out.splitlines()[-1])["how"] == "xskmap", out
+
+
+def does_not_fall_back():
+    """With --force that is an error."""
+    process = start("xa", "-r", "-d", "2", "--attach", "--force")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode and "no XDP_ATTACH" in err, err
+
+
+def example_fails():
+    """The example names the option that this kernel does not have."""
+    done = subprocess.run([BIN / "xsk_attach_example", "xa"], capture_output=True, text=True,
+                          check=False, timeout=30)
+    assert done.returncode and done.stderr, done
+
+
+def main():
+    """Run the tests of one kernel."""
+    tap = Tap()
+    if sys.argv[1] == "base":
+        tap.test("base: --attach falls back and says so", falls_back)
+        tap.test("base: --attach --force fails", does_not_fall_back)
+        tap.test("base: the example fails with a message", example_fails)
+    else:
+        for how in "attach", "xskmap":
+            for mode in "skb", "native":
+                tap.test(f"rxdrop {how} {mode}", rxdrop, how, mode)
+                tap.test(f"l2fwd {how} {mode}", l2fwd, how, mode)
+        tap.test("rxdrop attach native, busy poll", rxdrop, "attach", "native", "-B")
+        tap.test("l2fwd attach native, busy poll", l2fwd, "attach", "native", "-B")
+        tap.test("rxdrop attach native, poll()", rxdrop, "attach", "native", "-p")
+        tap.test("l2fwd attach skb, no need_wakeup", l2fwd, "attach", "skb", "-m")
+        tap.test("refusals name the reason", refused)
+        tap.test("the example prints frames", example)
+    print(f"1..{tap.number}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+# Shared by the scripts of the lab: messages, long steps, and where things are.
+# To be sourced; sets REPO and LAB, and CACHE and OUT as seen from where it runs.
+
+set -euo pipefail
+
+LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+REPO=${LAB%/*}
+if [[ $REPO == /src && -e /.xsk-lab ]]; then
+	OUT=/out CACHE=/cache
+else
+	OUT=$REPO/out CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/xsk-fastpath
+fi
+
+# One line per argument.
+say() {
+	printf '%s\n' "$@" >&2
+}
+
+# Exit status 1: something failed. 2: the caller has to do something first.
+die() {
+	say "${0##*/}: $*"
+	exit 1
+}
+
+need() {
+	say "${0##*/}: $*"
+	exit 2
+}
+
+# --help prints the comment at the head of the script that was called.
+help_if_asked() {
+	[[ ${1:-} == -h || ${1:-} == --help ]] || return 0
+	awk 'NR > 2 && !/^#/ { exit } NR > 2 { sub(/^# ?/, ""); print }' "$0"
+	exit 0
+}
+
+# Goes on inside the lab root, where scripts see /src, /out and /cache.
+in_lab() {
+	[[ -e /.xsk-lab ]] && return 0
+	exec "$LAB/enter.sh" "/src/lab/${0##*/}" "$@"
+}
+
+# ns_run CMD...: runs CMD as process 1 of namespaces of its own. However we
+# end, the kernel then ends all of its processes and drops all of its mounts.
+ns_run() {
+	local user=()
+	((EUID == 0)) || user=(--map-root-user --map-auto)
+	setpriv --pdeathsig KILL unshare "${user[@]}" --mount --uts --ipc --pid \
+		--fork --kill-child=KILL "$@"
+}
+
+# step NAME TEXT CMD...: runs a long command, output in out/log/NAME.log, with
+# a line that shows TEXT and the seconds. Returns the status of CMD.
+step() {
+	local name=$1 text=$2 log=$OUT/log/$1.log start=$SECONDS pid status=0
+	shift 2
+	mkdir -p "$OUT/log"
+	"$@" >"$log" 2>&1 </dev/null &
+	pid=$!
+	# A command in the background does not hear Ctrl-C.
+	trap 'kill "$pid"; exit 130' INT TERM HUP
+	step_watch "$pid" "$text" "$start"
+	wait "$pid" || status=$?
+	trap - INT TERM HUP
+	if ((status == 0)); then
+		step_line "$start" "$text: done" $'\n'
+		return 0
+	fi
+	step_line "$start" "$text: failed with status $status" $'\n'
+	tail -n 20 "$log" >&2
+	say "Step $name failed; its whole output is in out/log/$name.log"
+	return "$status"
+}
+
+# Shows the time each second on a terminal, each 30 s elsewhere.
+step_watch() {
+	local pid=$1 text=$2 start=$3 end=$'\n' every=30 next=$3
+	[[ ! -t 2 ]] || end='' every=1
+	while kill -0 "$pid" 2>/dev/null; do
+		if ((SECONDS >= next)); then
+			step_line "$start" "$text ..." "$end"
+			next=$((SECONDS + every))
+		fi
+		sleep 0.2
+	done
+}
+
+step_line() {
+	local clear=''
+	[[ ! -t 2 ]] || clear=$'\r\e[K'
+	printf '%s[%4ds] %s%s' "$clear" "$((SECONDS - $1))" "$2" "$3" >&2
+}
+
+# make_kernel TREE BUILD ARG...: make, at the same two paths whatever the folders
+# are, so that what does not differ between kernels comes from the compiler cache.
+make_kernel() {
+	local args=(-j "$(nproc)" -C /tmp/kernel/source O=/tmp/kernel/build
+		LOCALVERSION= KBUILD_BUILD_TIMESTAMP=@0 KBUILD_BUILD_USER=lab
+		KBUILD_BUILD_HOST=lab 'CC=ccache gcc')
+	mkdir -p /tmp/kernel/source /tmp/kernel/build "$2"
+	# shellcheck disable=SC2016 # $1 and $2 are those of the inner shell
+	unshare --mount bash -euc '
+		mount --bind "$1" /tmp/kernel/source
+		mount --bind "$2" /tmp/kernel/build
+		shift 2
+		exec make "$@"' -- "$1" "$2" "${args[@]}" "${@:3}"
+}
+
+# configure_lab TREE BUILD FRAGMENT...: what the fragments do not name is off.
+configure_lab() {
+	local fragments=("${@:3}")
+	cat "${fragments[@]/#/$LAB/kconfig/}" >"$2/lab.config"
+	make_kernel "$1" "$2" KCONFIG_ALLCONFIG=/tmp/kernel/build/lab.config allnoconfig
+}
+
+# check_config BUILD WANTED: fails with the options of file WANTED that the
+# configuration did not take; without their dependencies they vanish silently.
+check_config() {
+	local line lost=()
+	while read -r line; do
+		grep -qxF -- "$line" "$1/.config" || lost+=("$line")
+	done < <(grep '^CONFIG_' "$2")
+	while read -r _ line _; do
+		! grep -q "^$line=" "$1/.config" || lost+=("$line=n")
+	done < <(grep '^# CONFIG_.* is not set' "$2")
+	((${#lost[@]} == 0)) || die "the kernel configuration did not take these options" \
+		"(dependencies missing? see lab/kconfig):" "${lost[@]}"
+}

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# lab/test.sh [GROUP...]: builds what the tests need, runs the groups of tests in
+# lab/tests (all, or those named), and ends with a line `N passed, M failed`.
+#
+# Each group's results are in out/result/GROUP.tap, the rest of what it says in
+# out/log/test-GROUP.log. Each group that needs a guest boots its own.
+
+# shellcheck source=lab/lib.sh
+source "$(dirname "$0")/lib.sh"
+help_if_asked "$@"
+
+GROUPS_ALL=(static lab uapi kunit attach samples demo xskxceiver bisect deb)
+(($#)) || set -- "${GROUPS_ALL[@]}"
+for group in "$@"; do
+	[[ -x $LAB/tests/$group.sh ]] || need "no group $group; there are: ${GROUPS_ALL[*]}"
+done
+
+# A group that breaks off has one failed test more.
+run_group() {
+	local tap=$OUT/result/$1.tap status=0
+	"$LAB/tests/$1.sh" >"$tap" || status=$?
+	if ((status != 0)) && ! grep -q '^ *not ok ' "$tap"; then
+		echo "not ok 0 - $1 ended with status $status, see out/log/test-$1.log" >>"$tap"
+	fi
+}
+
+mkdir -p "$OUT/result" "$OUT/log"
+"$LAB/tree.sh"
+"$LAB/build.sh" base
+"$LAB/build.sh" patched
+"$LAB/user.sh"
+taps=()
+for group in "$@"; do
+	rm -f "$OUT/result/$group.tap"
+	step "test-$group" "testing: $group" run_group "$group"
+	taps+=("$OUT/result/$group.tap")
+done
+exec "$LAB/tap.py" "${taps[@]}"

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# lab/tests/bisect.sh: each prefix of the series builds without a new warning.
+
+# shellcheck source=lab/tests/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+check "every prefix builds, W=1" "$LAB/bisect.sh"
+plan

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# lab/tests/static.sh: what needs no kernel: the series applies, style, unit tests.
+
+# shellcheck source=lab/tests/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+check "make check" "$LAB/check.sh"
+plan

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+# Everything of user space that runs in the guest. In the lab:
+#   make -f /src/lab/user.mk O=/out/user KTREE=/out/linux-base
+# KTREE is the unpatched kernel tree, whose xskxceiver is built.
+
+O ?= /out/user
+KTREE ?= /out/linux-base
+SRC := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))..)
+SELFTESTS := $(KTREE)/tools/testing/selftests
+XSKXCEIVER := $(SELFTESTS)/bpf
+TOOLS := $(KTREE)/tools
+INCLUDES := -I$(XSKXCEIVER) -I$(SELFTESTS) -I$(TOOLS)/include -I$(TOOLS)/include/uapi -I$(TOOLS)/lib
+
+all: samples selftest $(O)/replay_rx $(O)/xskxceiver $(O)/xskxceiver-rest
+
+samples:
+	$(MAKE) -C $(SRC) -f samples/bpf/xdpsock.mk O=$(O)
+
+selftest:
+	$(MAKE) -C $(SRC) -f tools/testing/selftests/bpf/xsk_attach.mk O=$(O) KTREE=$(KTREE)
+
+$(O)/replay_rx: $(SRC)/lab/guest/replay_rx.c $(SRC)/tools/net/xsk/xsk_fastpath.h | samples
+	$(CC) -O2 -Wall -Wextra -Werror -I$(SRC)/tools/net/xsk -I$(O)/include $< -lxdp -lpcap -o $@
+
+# The base's own test, as it is but for its limits of wall-clock time, in
+# seconds and milliseconds: emulation is slow.
+$(O)/xsk/xskxceiver.h: $(XSKXCEIVER)/xskxceiver.h
+	mkdir -p $(@D)
+	sed -E 's/^(#define THREAD_TMOUT) 3$$/\1 5/; s/^(#define POLL_TMOUT) 1000$$/\1 3000/' $< > $@
+	[ "$$(diff $< $@ | grep -c '^>')" = 2 ]
+
+$(O)/xsk/xskxceiver.c: $(XSKXCEIVER)/xskxceiver.c
+	mkdir -p $(@D)
+	cp $< $@
+
+# Without the one test that ends the whole program: lab/guest/xskxceiver.sh
+$(O)/xsk/xskxceiver-rest.c: $(XSKXCEIVER)/xskxceiver.c
+	mkdir -p $(@D)
+	sed '/^\t{.name = "STAT_RX_DROPPED"/d' $< > $@
+	[ "$$(diff $< $@ | grep -c '^<')" = 1 ]
+
+$(O)/xsk/xsk_xdp_progs.o: $(XSKXCEIVER)/progs/xsk_xdp_progs.c
+	mkdir -p $(@D)
+	clang -g -O2 -mcpu=v3 -target bpf -w -I/usr/include/$(shell $(CC) -print-multiarch) \
+		-I$(XSKXCEIVER) -c $< -o $@
+
+$(O)/xsk/xsk_xdp_progs.skel.h: $(O)/xsk/xsk_xdp_progs.o
+	bpftool gen skeleton $< name xsk_xdp_progs > $@
+
+$(O)/xskxceiver $(O)/xskxceiver-rest: $(O)/%: $(O)/xsk/%.c $(O)/xsk/xskxceiver.h $(O)/xsk/xsk_xdp_progs.skel.h
+	$(CC) -g -O0 -w -D_GNU_SOURCE= -I$(O)/xsk $(INCLUDES) $< $(XSKXCEIVER)/xsk.c \
+		$(XSKXCEIVER)/network_helpers.c $(TOOLS)/lib/find_bit.c \
+		-lbpf -lelf -lz -lpthread -lrt -o $@
+
+.PHONY: all samples selftest
+.DELETE_ON_ERROR:

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+# Builds the AF_XDP samples: make -f samples/bpf/xdpsock.mk O=/where/to
+# Run it at the top of the repository, or of a kernel tree that has the series.
+# Needs libxdp and libbpf; xsk_attach_example needs neither.
+
+ifeq ($(O),)
+$(error Say where to build: make -f samples/bpf/xdpsock.mk O=/where/to)
+endif
+
+CFLAGS ?= -O2
+XDPSOCK_CFLAGS := -Wall -Wextra -Werror -MMD -Itools/net/xsk -I$(O)/include
+
+XDPSOCK_OBJS := $(addprefix $(O)/, xdpsock.o xdpsock_frame.o xdpsock_opts.o \
+	xdpsock_port.o xdpsock_report.o)
+PROGS := $(O)/xdpsock $(O)/xsk_attach_example
+# The rest of include/uapi is not for user space: take this one header only.
+UAPI := $(O)/include/linux/if_xdp_fastpath.h
+
+all: $(PROGS)
+
+$(UAPI): include/uapi/linux/if_xdp_fastpath.h
+	install -D -m 644 $< $@
+
+$(O)/%.o: samples/bpf/%.c $(UAPI)
+	$(CC) $(CFLAGS) $(XDPSOCK_CFLAGS) -c -o $@ $<
+
+$(O)/xdpsock: $(XDPSOCK_OBJS)
+	$(CC) $(LDFLAGS) -o $@ $^ -lxdp -lbpf
+
+$(O)/xsk_attach_example: $(O)/xsk_attach_example.o
+	$(CC) $(LDFLAGS) -o $@ $^
+
+clean:
+	$(RM) $(PROGS) $(XDPSOCK_OBJS) $(XDPSOCK_OBJS:.o=.d) $(UAPI) \
+		$(addprefix $(O)/xsk_attach_example, .o .d)
+
+.PHONY: all clean
+-include $(wildcard $(O)/*.d)

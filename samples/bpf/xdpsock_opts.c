@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+/* xdpsock: its options, in one table that parser and usage are made from */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <net/if.h>
+
+#include "xdpsock_opts.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+enum opt_kind { OPT_HELP, OPT_TEXT, OPT_NUMBER, OPT_CHOICE };
+
+/* Keys of options that have no letter */
+enum {
+	KEY_ATTACH = UCHAR_MAX + 1,
+	KEY_FORCE,
+	KEY_RING_SIZE,
+	KEY_FRAMES,
+	KEY_JSON,
+};
+
+struct opt_spec {
+	int key;
+	const char *name;
+	enum opt_kind kind;
+	size_t offset;			/* into struct xdpsock_opts */
+	unsigned int min;
+	unsigned int max;		/* of a choice: the value it stores */
+	const char *help;
+};
+
+#define TEXT(key, name, field, help) \
+	{ key, name, OPT_TEXT, offsetof(struct xdpsock_opts, field), \
+	  0, 0, help }
+#define NUMBER(key, name, field, min, max, help) \
+	{ key, name, OPT_NUMBER, offsetof(struct xdpsock_opts, field), \
+	  min, max, help }
+#define CHOICE(key, name, field, value, help) \
+	{ key, name, OPT_CHOICE, offsetof(struct xdpsock_opts, field), \
+	  0, value, help }
+
+static const struct opt_spec specs[] = {
+	TEXT('i', "interface", interface, "network interface"),
+	NUMBER('q', "queue", queue, 0, 65535, "its queue"),
+	CHOICE('r', "rxdrop", bench, BENCH_RXDROP,
+	       "benchmark: receive and drop"),
+	CHOICE('t', "txonly", bench, BENCH_TXONLY, "benchmark: send"),
+	CHOICE('l', "l2fwd", bench, BENCH_L2FWD,
+	       "benchmark: swap MACs and send back"),
+	CHOICE('S', "xdp-skb", mode, MODE_SKB,
+	       "generic XDP, in copy mode"),
+	CHOICE('N', "xdp-native", mode, MODE_NATIVE,
+	       "native XDP, no fallback to generic"),
+	CHOICE('z', "zero-copy", copy, COPY_ZERO,
+	       "zero-copy, no fallback to copy"),
+	CHOICE('c', "copy", copy, COPY_YES, "copy mode"),
+	CHOICE(KEY_ATTACH, "attach", attach, 1,
+	       "use XDP_ATTACH: no program, no XSKMAP"),
+	CHOICE(KEY_FORCE, "force", force, 1,
+	       "with --attach: fail, do not fall back"),
+	CHOICE('p', "poll", poll, 1, "wait in poll()"),
+	CHOICE('m', "no-need-wakeup", no_need_wakeup, 1,
+	       "do not use XDP_USE_NEED_WAKEUP"),
+	CHOICE('B', "busy-poll", busy_poll, 1,
+	       "busy poll; before, set napi_defer_hard_irqs\n"
+	       "and gro_flush_timeout of the interface"),
+	NUMBER('b', "batch-size", batch, 1, 65536, "packets a round"),
+	NUMBER(KEY_RING_SIZE, "ring-size", ring_size, 2, 65536,
+	       "of Rx, Tx and completion ring"),
+	NUMBER(KEY_FRAMES, "frames", frames, 1, 1 << 20,
+	       "frames in the umem"),
+	NUMBER('f', "frame-size", frame_size, 2048, 65536,
+	       "bytes a frame of the umem"),
+	NUMBER('s', "tx-pkt-size", packet_size, 64, 65536,
+	       "txonly: bytes a packet, with FCS"),
+	NUMBER('C', "tx-pkt-count", packets, 0, UINT_MAX,
+	       "end after so many packets, 0: never"),
+	NUMBER('d', "duration", duration, 0, 86400 * 365,
+	       "end after so many seconds, 0: never"),
+	NUMBER('n', "interval", interval, 1, 86400,
+	       "seconds between statistics"),
+	CHOICE(KEY_JSON, "json", json, 1,
+	       "results as one line of JSON on stdout,\n"
+	       "everything else on stderr"),
+	{ .key = 'h', .name = "help", .help = "this text" },
+};
+
+static const struct xdpsock_opts defaults = {
+	.batch = 64,
+	.ring_size = 2048,
+	.frames = 4096,
+	.frame_size = 4096,
+	.packet_size = 64,
+	.interval = 1,
+};
+
+static bool takes_argument(const struct opt_spec *spec)
+{
+	return spec->kind == OPT_TEXT || spec->kind == OPT_NUMBER;
+}
+
+static unsigned int *number_field(struct xdpsock_opts *opts,
+				  const struct opt_spec *spec)
+{
+	return (unsigned int *)((char *)opts + spec->offset);
+}
+
+static void print_help_text(const char *text)
+{
+	const int column = 28;
+
+	for (; *text; text++) {
+		putchar(*text);
+		if (*text == '\n')
+			printf("%*s", column, "");
+	}
+}
+
+static void print_option(const struct opt_spec *spec)
+{
+	struct xdpsock_opts opts = defaults;
+	char name[32];
+
+	snprintf(name, sizeof(name), "--%s%s", spec->name,
+		 spec->kind == OPT_NUMBER ? "=N" :
+		 spec->kind == OPT_TEXT ? "=NAME" : "");
+	if (spec->key <= UCHAR_MAX)
+		printf("  -%c, %-22s", spec->key, name);
+	else
+		printf("      %-22s", name);
+	print_help_text(spec->help);
+	if (spec->kind == OPT_NUMBER)
+		printf(" (%u)", *number_field(&opts, spec));
+	putchar('\n');
+}
+
+static void print_usage(void)
+{
+	puts("Usage: xdpsock -i NAME (-r | -t | -l) [OPTION]...\n"
+	     "Benchmark of an AF_XDP socket on one queue of an interface.\n");
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++)
+		print_option(&specs[i]);
+	puts("\nA number in parentheses is the default. Without -S, -N, -z and\n"
+	     "-c the best mode is used that interface and driver have.\n"
+	     "Exit status: 0 done, 1 failed, 2 wrong usage.");
+}
+
+static int mistake(const char *fmt, const char *what)
+{
+	fputs("xdpsock: ", stderr);
+	fprintf(stderr, fmt, what);
+	fputs(" (xdpsock --help lists options)\n", stderr);
+	return 2;
+}
+
+static int store_number(struct xdpsock_opts *opts, const struct opt_spec *spec,
+			const char *text)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 0);
+	if (errno || end == text || *end || *text == '-' ||
+	    value < spec->min || value > spec->max) {
+		fprintf(stderr, "xdpsock: --%s wants a number from %u to %u, not '%s'\n",
+			spec->name, spec->min, spec->max, text);
+		return 2;
+	}
+	*number_field(opts, spec) = value;
+	return -1;
+}
+
+static int store_choice(struct xdpsock_opts *opts, const struct opt_spec *spec)
+{
+	unsigned int *field = number_field(opts, spec);
+
+	if (*field && *field != spec->max)
+		return mistake("--%s contradicts an earlier option",
+			       spec->name);
+	*field = spec->max;
+	return -1;
+}
+
+static int store(struct xdpsock_opts *opts, int key, const char *text)
+{
+	const struct opt_spec *spec = specs;
+
+	while (spec->key != key)
+		spec++;
+	switch (spec->kind) {
+	case OPT_NUMBER:
+		return store_number(opts, spec, text);
+	case OPT_CHOICE:
+		return store_choice(opts, spec);
+	case OPT_TEXT:
+		*(const char **)((char *)opts + spec->offset) = text;
+		return -1;
+	case OPT_HELP:
+		break;
+	}
+	print_usage();
+	return 0;
+}
+
+static bool is_power_of_2(unsigned int n)
+{
+	return !(n & (n - 1));
+}
+
+static int check(struct xdpsock_opts *opts)
+{
+	unsigned int page_size = getpagesize();
+
+	if (!opts->interface)
+		return mistake("no interface given: use %s", "-i NAME");
+	opts->ifindex = if_nametoindex(opts->interface);
+	if (!opts->ifindex)
+		return mistake("no interface has the name '%s'",
+			       opts->interface);
+	if (!opts->bench)
+		return mistake("no benchmark given: use one of %s",
+			       "-r, -t and -l");
+	if (opts->force && !opts->attach)
+		return mistake("--force means nothing without %s", "--attach");
+	if (opts->mode == MODE_SKB && opts->copy == COPY_ZERO)
+		return mistake("generic XDP has no zero-copy: leave out %s",
+			       "-S or -z");
+	if (!is_power_of_2(opts->ring_size))
+		return mistake("%s has to be a power of two", "--ring-size");
+	if (!is_power_of_2(opts->frame_size) || opts->frame_size > page_size)
+		return mistake("%s has to be a power of two, at most a page",
+			       "--frame-size");
+	if (opts->packet_size > opts->frame_size)
+		return mistake("%s is more than a frame of the umem holds",
+			       "--tx-pkt-size");
+	return -1;
+}
+
+int xdpsock_parse(struct xdpsock_opts *opts, int argc, char **argv)
+{
+	struct option longs[ARRAY_SIZE(specs) + 1] = {};
+	char shorts[2 * ARRAY_SIZE(specs) + 1];
+	char *s = shorts;
+	int key, ret;
+
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		longs[i].name = specs[i].name;
+		longs[i].has_arg = takes_argument(&specs[i]);
+		longs[i].val = specs[i].key;
+		if (specs[i].key > UCHAR_MAX)
+			continue;
+		*s++ = specs[i].key;
+		if (takes_argument(&specs[i]))
+			*s++ = ':';
+	}
+	*s = '\0';
+
+	*opts = defaults;
+	while ((key = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		ret = key == '?' ? 2 : store(opts, key, optarg);
+		if (ret >= 0)
+			return ret;
+	}
+	if (optind < argc)
+		return mistake("'%s' is not an option", argv[optind]);
+	return check(opts);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef XDPSOCK_OPTS_H
+#define XDPSOCK_OPTS_H
+
+enum xdpsock_bench { BENCH_UNSET, BENCH_RXDROP, BENCH_TXONLY, BENCH_L2FWD };
+enum xdpsock_mode { MODE_AUTO, MODE_SKB, MODE_NATIVE };
+enum xdpsock_copy { COPY_AUTO, COPY_YES, COPY_ZERO };
+
+/* What the command line asks for. Numbers and choices are unsigned int. */
+struct xdpsock_opts {
+	const char *interface;
+	unsigned int ifindex;
+	unsigned int queue;
+	unsigned int bench;		/* enum xdpsock_bench */
+	unsigned int mode;		/* enum xdpsock_mode */
+	unsigned int copy;		/* enum xdpsock_copy */
+	unsigned int attach;		/* XDP_ATTACH, not XSKMAP */
+	unsigned int force;		/* no fallback */
+	unsigned int poll;
+	unsigned int no_need_wakeup;
+	unsigned int busy_poll;
+	unsigned int batch;
+	unsigned int ring_size;
+	unsigned int frames;
+	unsigned int frame_size;
+	unsigned int packet_size;	/* as on the wire, with FCS */
+	unsigned int packets;		/* 0: no limit */
+	unsigned int interval;
+	unsigned int duration;		/* 0: no limit */
+	unsigned int json;
+};
+
+/*
+ * xdpsock_parse() - read and check the command line
+ *
+ * Return: -1 to go on, else the exit status: 0 after --help, 2 after a mistake,
+ * which has been reported.
+ */
+int xdpsock_parse(struct xdpsock_opts *opts, int argc, char **argv);
+
+#endif /* XDPSOCK_OPTS_H */

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Regular XDP programs of the xsk_attach test */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+extern int bpf_xsk_redirect(struct xdp_md *ctx, __u64 flags) __ksym __weak;
+
+__u64 seen;
+__u64 redirect_flags;
+
+SEC("xdp")
+int xsk_drop(struct xdp_md *ctx)
+{
+	__sync_fetch_and_add(&seen, 1);
+	return XDP_DROP;
+}
+
+SEC("xdp")
+int xsk_pass(struct xdp_md *ctx)
+{
+	__sync_fetch_and_add(&seen, 1);
+	return XDP_PASS;
+}
+
+static int redirect(struct xdp_md *ctx)
+{
+	__sync_fetch_and_add(&seen, 1);
+	return bpf_xsk_redirect(ctx, redirect_flags);
+}
+
+SEC("?xdp")
+int xsk_redirect(struct xdp_md *ctx)
+{
+	return redirect(ctx);
+}
+
+SEC("?xdp/cpumap")
+int xsk_redirect_cpu(struct xdp_md *ctx)
+{
+	return redirect(ctx);
+}
+
+SEC("?xdp/devmap")
+int xsk_redirect_dev(struct xdp_md *ctx)
+{
+	return redirect(ctx);
+}
+
+char _license[] SEC("license") = "GPL";

@@ -1,0 +1,1242 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See xsk_attach_lib.h */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/xdp_diag.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+
+#include "xsk_attach_lib.h"
+
+#ifndef SO_PREFER_BUSY_POLL
+#define SO_PREFER_BUSY_POLL	69
+#define SO_BUSY_POLL_BUDGET	70
+#endif
+
+/* Times and text */
+
+long long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+void nap(int ms)
+{
+	usleep(ms * 1000);
+}
+
+int complain(int err, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fputs("# ", stderr);
+	vfprintf(stderr, fmt, args);
+	fprintf(stderr, ": %s\n", strerror(-err));
+	va_end(args);
+	return err;
+}
+
+/* The command's output shows only if it fails */
+int run(const char *fmt, ...)
+{
+	char cmd[512], line[600];
+	va_list args;
+	size_t len;
+	FILE *out;
+	int ret;
+
+	va_start(args, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, args);
+	va_end(args);
+
+	snprintf(line, sizeof(line), "%s 2>&1", cmd);
+	out = popen(line, "r");
+	if (!out)
+		return complain(-errno, "%s", cmd);
+
+	len = fread(line, 1, sizeof(line) - 1, out);
+	line[len] = 0;
+	while (fgetc(out) != EOF)
+		;
+	ret = pclose(out);
+	if (!ret)
+		return 0;
+	return complain(-EIO, "command failed (status %#x): %s: %s", ret, cmd,
+			line);
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* Network namespace and devices */
+
+int netns_enter(void)
+{
+	if (unshare(CLONE_NEWNET | CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("sysfs", "/sys", "sysfs", 0, NULL) ||
+	    mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL))
+		return complain(-errno, "new namespaces with /sys");
+
+	/* No stray frames. A kernel without IPv6 is fine. */
+	write_file("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+	return run("ip link set lo up");
+}
+
+static int veth_busy_poll(void)
+{
+	int err;
+
+	err = write_file("/sys/class/net/" RX_DEV "/napi_defer_hard_irqs", "2");
+	if (!err)
+		err = write_file("/sys/class/net/" RX_DEV "/gro_flush_timeout",
+				 "200000");
+	if (err)
+		complain(err, "busy poll settings of " RX_DEV);
+	return err;
+}
+
+int veth_create(const struct veth_opts *opts)
+{
+	char props[64];
+	int err;
+
+	snprintf(props, sizeof(props), "mtu %u numrxqueues %u numtxqueues %u",
+		 opts->mtu ?: ETH_DATA_LEN, QUEUES, QUEUES);
+	err = run("ip link add %s %s type veth peer name %s %s", RX_DEV, props,
+		  TX_DEV, props);
+	if (!err)
+		err = run("ip link set " RX_DEV " up");
+	if (!err)
+		err = run("ip link set " TX_DEV " up");
+	if (!err && opts->busy_poll)
+		err = veth_busy_poll();
+	return err;
+}
+
+/* Rings. One side is the kernel, so acquire and release are all it takes. */
+
+static __u32 ring_load(const __u32 *index)
+{
+	return __atomic_load_n(index, __ATOMIC_ACQUIRE);
+}
+
+static void ring_store(__u32 *index, __u32 value)
+{
+	__atomic_store_n(index, value, __ATOMIC_RELEASE);
+}
+
+static __u32 ring_room(const struct ring *r)
+{
+	return r->size - (*r->producer - ring_load(r->consumer));
+}
+
+static __u32 ring_entries(const struct ring *r)
+{
+	return ring_load(r->producer) - *r->consumer;
+}
+
+static __u64 *ring_addr(const struct ring *r, __u32 index)
+{
+	return (__u64 *)r->descs + (index & (r->size - 1));
+}
+
+static struct xdp_desc *ring_desc(const struct ring *r, __u32 index)
+{
+	return (struct xdp_desc *)r->descs + (index & (r->size - 1));
+}
+
+static int ring_map(int fd, struct ring *r, __u32 size, size_t desc_size,
+		    const struct xdp_ring_offset *off, off_t page_off)
+{
+	r->size = size;
+	r->map_len = off->desc + size * desc_size;
+	r->map = mmap(NULL, r->map_len, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_POPULATE, fd, page_off);
+	if (r->map == MAP_FAILED) {
+		r->map = NULL;
+		return complain(-errno, "mmap of a ring");
+	}
+
+	r->producer = r->map + off->producer;
+	r->consumer = r->map + off->consumer;
+	r->flags = r->map + off->flags;
+	r->descs = r->map + off->desc;
+	return 0;
+}
+
+static void ring_unmap(struct ring *r)
+{
+	if (r->map)
+		munmap(r->map, r->map_len);
+	r->map = NULL;
+}
+
+/* Umem: every chunk is either at the user or in the kernel, never both */
+
+static int umem_map(struct umem *u, int memfd)
+{
+	size_t len = CHUNKS * (size_t)CHUNK;
+
+	u->memfd = memfd;
+	u->chunks = CHUNKS;
+	u->in_kernel = calloc(CHUNKS, sizeof(*u->in_kernel));
+	u->area = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+	if (!u->in_kernel || u->area == MAP_FAILED)
+		return complain(-ENOMEM, "umem");
+	return 0;
+}
+
+static int umem_create(struct umem *u)
+{
+	int memfd = memfd_create("umem", 0);
+
+	if (memfd < 0 || ftruncate(memfd, CHUNKS * (size_t)CHUNK))
+		return complain(-errno, "memory for a umem");
+	return umem_map(u, memfd);
+}
+
+static void umem_free(struct umem *u)
+{
+	munmap(u->area, CHUNKS * (size_t)CHUNK);
+	close(u->memfd);
+	free(u->in_kernel);
+	free(u);
+}
+
+static void chunk_to_user(struct xsk *x, __u32 chunk)
+{
+	x->idle[x->idle_tail++ % CHUNKS] = chunk;
+}
+
+static __u32 chunk_to_kernel(struct xsk *x)
+{
+	__u32 chunk = x->idle[x->idle_head++ % CHUNKS];
+
+	x->umem->in_kernel[chunk] = true;
+	return chunk;
+}
+
+/* Return: the chunk of an address that came back; negative if it is wrong */
+static int chunk_back(struct xsk *x, __u64 addr)
+{
+	__u64 chunk = addr / CHUNK;
+
+	if (chunk >= CHUNKS)
+		return complain(-ERANGE, "address %#llx is not in the umem",
+				(unsigned long long)addr);
+	if (!x->umem->in_kernel[chunk])
+		return complain(-EEXIST, "chunk %llu came back twice",
+				(unsigned long long)chunk);
+	x->umem->in_kernel[chunk] = false;
+	return chunk;
+}
+
+static void chunks_init(struct xsk *x)
+{
+	__u32 i;
+
+	x->count = x->opts.chunks ?: CHUNKS;
+	if (x->opts.share)
+		x->first = x->opts.share->count;
+	for (i = 0; i < x->count; i++)
+		chunk_to_user(x, x->first + i);
+}
+
+/* Sockets */
+
+static int xsk_set(struct xsk *x, int level, int option, const void *value,
+		   socklen_t len)
+{
+	if (setsockopt(x->fd, level, option, value, len))
+		return complain(-errno, "setsockopt %d", option);
+	return 0;
+}
+
+static int xsk_set_u32(struct xsk *x, int level, int option, __u32 value)
+{
+	return xsk_set(x, level, option, &value, sizeof(value));
+}
+
+static int xsk_busy_poll(struct xsk *x)
+{
+	int err;
+
+	err = xsk_set_u32(x, SOL_SOCKET, SO_PREFER_BUSY_POLL, 1);
+	if (!err)
+		err = xsk_set_u32(x, SOL_SOCKET, SO_BUSY_POLL, 20);
+	if (!err)
+		err = xsk_set_u32(x, SOL_SOCKET, SO_BUSY_POLL_BUDGET, 64);
+	return err;
+}
+
+static int xsk_new_umem(struct xsk *x)
+{
+	struct xdp_umem_reg reg = { .chunk_size = CHUNK };
+	int err;
+
+	x->umem = calloc(1, sizeof(*x->umem));
+	if (!x->umem)
+		return complain(-ENOMEM, "umem");
+	err = umem_create(x->umem);
+	if (err)
+		return err;
+
+	reg.addr = (__u64)(unsigned long)x->umem->area;
+	reg.len = CHUNKS * (__u64)CHUNK;
+	return xsk_set(x, SOL_XDP, XDP_UMEM_REG, &reg, sizeof(reg));
+}
+
+static __u32 xsk_rx_size(const struct xsk *x)
+{
+	return x->opts.rx_size ?: RING;
+}
+
+static int xsk_make_rings(struct xsk *x)
+{
+	int err = 0;
+
+	if (!x->opts.share_rings) {
+		err = xsk_set_u32(x, SOL_XDP, XDP_UMEM_FILL_RING, RING);
+		if (!err)
+			err = xsk_set_u32(x, SOL_XDP,
+					  XDP_UMEM_COMPLETION_RING, RING);
+	}
+	if (!err && !x->opts.no_rx)
+		err = xsk_set_u32(x, SOL_XDP, XDP_RX_RING, xsk_rx_size(x));
+	if (!err && x->opts.tx)
+		err = xsk_set_u32(x, SOL_XDP, XDP_TX_RING, RING);
+	return err;
+}
+
+static int xsk_map_rings(struct xsk *x)
+{
+	struct xdp_mmap_offsets off;
+	socklen_t len = sizeof(off);
+	int err = 0;
+
+	if (getsockopt(x->fd, SOL_XDP, XDP_MMAP_OFFSETS, &off, &len))
+		return complain(-errno, "XDP_MMAP_OFFSETS");
+
+	if (!x->opts.share_rings) {
+		err = ring_map(x->fd, &x->fill, RING, sizeof(__u64), &off.fr,
+			       XDP_UMEM_PGOFF_FILL_RING);
+		if (!err)
+			err = ring_map(x->fd, &x->comp, RING, sizeof(__u64),
+				       &off.cr,
+				       XDP_UMEM_PGOFF_COMPLETION_RING);
+	}
+	if (!err && !x->opts.no_rx)
+		err = ring_map(x->fd, &x->rx, xsk_rx_size(x),
+			       sizeof(struct xdp_desc), &off.rx,
+			       XDP_PGOFF_RX_RING);
+	if (!err && x->opts.tx)
+		err = ring_map(x->fd, &x->tx, RING, sizeof(struct xdp_desc),
+			       &off.tx, XDP_PGOFF_TX_RING);
+	return err;
+}
+
+static int xsk_ask_attach(struct xsk *x)
+{
+	struct xdp_attach attach = { .flags = x->opts.attach_flags };
+
+	return xsk_set(x, SOL_XDP, XDP_ATTACH, &attach, sizeof(attach));
+}
+
+/* All but bind(), so that a test can see bind() fail */
+int xsk_open(struct xsk *x, const struct xsk_opts *opts)
+{
+	int err = 0;
+
+	memset(x, 0, sizeof(*x));
+	x->opts = *opts;
+	x->fd = socket(AF_XDP, SOCK_RAW, 0);
+	if (x->fd < 0)
+		return complain(-errno, "AF_XDP socket");
+
+	x->pool = opts->share_rings ? opts->share : x;
+	if (opts->share)
+		x->umem = opts->share->umem;
+	else
+		err = xsk_new_umem(x);
+	if (!err)
+		err = xsk_make_rings(x);
+	if (!err)
+		err = xsk_map_rings(x);
+	if (!err && opts->busy_poll)
+		err = xsk_busy_poll(x);
+	if (!err && opts->attach)
+		err = xsk_ask_attach(x);
+	if (!err && x->pool == x)
+		chunks_init(x);
+	return err;
+}
+
+/* A socket, and its umem's memory, that another process made */
+int xsk_adopt(struct xsk *x, int fd, int memfd, const struct xsk_opts *opts)
+{
+	int err;
+
+	memset(x, 0, sizeof(*x));
+	x->opts = *opts;
+	x->fd = fd;
+	x->pool = x;
+	x->umem = calloc(1, sizeof(*x->umem));
+	if (!x->umem)
+		return complain(-ENOMEM, "umem");
+	err = umem_map(x->umem, memfd);
+	if (!err)
+		err = xsk_map_rings(x);
+	if (!err)
+		chunks_init(x);
+	return err;
+}
+
+/* Quiet, as many tests want it to fail */
+int xsk_bind(struct xsk *x)
+{
+	struct sockaddr_xdp addr = {
+		.sxdp_family = AF_XDP,
+		.sxdp_flags = x->opts.bind_flags,
+		.sxdp_ifindex = if_nametoindex(x->opts.dev),
+		.sxdp_queue_id = x->opts.queue,
+	};
+
+	if (x->opts.share) {
+		addr.sxdp_flags |= XDP_SHARED_UMEM;
+		addr.sxdp_shared_umem_fd = x->opts.share->fd;
+	}
+	if (bind(x->fd, (struct sockaddr *)&addr, sizeof(addr)))
+		return -errno;
+	return 0;
+}
+
+/* The pool of a closed socket leaves its queue some time after close() */
+int xsk_bind_soon(struct xsk *x)
+{
+	long long deadline = now_ms() + STALL_MS;
+	struct xdp_attach attach = {};
+	int err;
+
+	while ((err = xsk_bind(x)) == -EBUSY && now_ms() < deadline) {
+		/* but is not attached any longer */
+		if (xsk_query(x, &attach) ||
+		    attach.reason == XDP_ATTACH_R_QUEUE_BUSY)
+			break;
+		nap(5);
+	}
+	return err;
+}
+
+int xsk_create(struct xsk *x, const struct xsk_opts *opts)
+{
+	int err = xsk_open(x, opts);
+
+	if (err)
+		return err;
+	err = xsk_bind_soon(x);
+	if (err)
+		return complain(err, "bind to queue %u of %s", opts->queue,
+				opts->dev);
+	if (!opts->no_rx)
+		xsk_refill(x);
+	return 0;
+}
+
+void xsk_close(struct xsk *x)
+{
+	close(x->fd);
+	ring_unmap(&x->rx);
+	ring_unmap(&x->tx);
+	ring_unmap(&x->fill);
+	ring_unmap(&x->comp);
+	if (!x->opts.share)
+		umem_free(x->umem);
+}
+
+/* Give the kernel all idle chunks that the fill ring has room for */
+void xsk_refill(struct xsk *x)
+{
+	struct xsk *pool = x->pool;
+	struct ring *fill = &pool->fill;
+	__u32 room = ring_room(fill);
+	__u32 index = *fill->producer;
+
+	for (; room && pool->idle_head != pool->idle_tail; room--)
+		*ring_addr(fill, index++) =
+			chunk_to_kernel(pool) * (__u64)CHUNK;
+	ring_store(fill->producer, index);
+}
+
+/* Return: how many of the socket's chunks the kernel has */
+__u32 xsk_held(const struct xsk *x)
+{
+	const struct xsk *pool = x->pool;
+	__u32 held = 0;
+	__u32 i;
+
+	for (i = 0; i < pool->count; i++)
+		held += x->umem->in_kernel[pool->first + i];
+	return held;
+}
+
+/*
+ * Put a frame into the Tx ring
+ * Return: false if there is no room, or there are too few chunks, for now
+ */
+bool xsk_send(struct xsk *x, const void *frame, __u32 len)
+{
+	__u32 descs = (len + CHUNK - 1) / CHUNK;
+	__u32 index = *x->tx.producer;
+	__u32 off = 0;
+
+	if (ring_room(&x->tx) < descs || x->idle_tail - x->idle_head < descs)
+		return false;
+
+	while (off < len) {
+		__u32 part = len - off < CHUNK ? len - off : CHUNK;
+		__u64 addr = chunk_to_kernel(x) * (__u64)CHUNK;
+		struct xdp_desc *desc = ring_desc(&x->tx, index++);
+
+		memcpy(x->umem->area + addr, frame + off, part);
+		off += part;
+		desc->addr = addr;
+		desc->len = part;
+		desc->options = off < len ? XDP_PKT_CONTD : 0;
+	}
+	ring_store(x->tx.producer, index);
+	return true;
+}
+
+/* Have the kernel send what is in the Tx ring, once */
+int xsk_kick(struct xsk *x)
+{
+	if (sendto(x->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) >= 0)
+		return 0;
+	if (errno == EAGAIN || errno == EBUSY || errno == ENOBUFS)
+		return 0;
+	return -errno;
+}
+
+/* Return: chunks that were sent; negative if one came back that should not */
+int xsk_reap(struct xsk *x)
+{
+	__u32 n = ring_entries(&x->comp);
+	__u32 index = *x->comp.consumer;
+	__u32 i;
+
+	for (i = 0; i < n; i++) {
+		int chunk = chunk_back(x, *ring_addr(&x->comp, index++));
+
+		if (chunk < 0)
+			return chunk;
+		chunk_to_user(x, chunk);
+	}
+	ring_store(x->comp.consumer, index);
+	return n;
+}
+
+/*
+ * Take a frame from the Rx ring, its chunks become idle
+ * Return: its length; 0 if there is none; negative for a descriptor that must
+ * not be
+ */
+int xsk_recv(struct xsk *x, void *frame)
+{
+	__u32 n = ring_entries(&x->rx);
+	__u32 index = *x->rx.consumer;
+	bool more = n;
+	__u32 len = 0;
+
+	while (more) {
+		struct xdp_desc *desc = ring_desc(&x->rx, index++);
+		int chunk = chunk_back(x, desc->addr);
+
+		if (chunk < 0)
+			return chunk;
+		if (!n-- || len + desc->len > FRAME_MAX ||
+		    desc->addr % CHUNK + desc->len > CHUNK)
+			return complain(-EBADMSG, "bad descriptor");
+		memcpy(frame + len, x->umem->area + desc->addr, desc->len);
+		len += desc->len;
+		more = desc->options & XDP_PKT_CONTD;
+		chunk_to_user(x->pool, chunk);
+	}
+	ring_store(x->rx.consumer, index);
+	return len;
+}
+
+/* Wait for frames at most that long, or poll the device for them */
+void xsk_drive(struct xsk *x, int ms)
+{
+	struct pollfd pfd = { .fd = x->fd, .events = POLLIN };
+
+	if (x->opts.busy_poll) {
+		recvfrom(x->fd, NULL, 0, MSG_DONTWAIT, NULL, NULL);
+		ms = 1;
+	}
+	poll(&pfd, 1, ms);
+}
+
+int xsk_query(const struct xsk *x, struct xdp_attach *attach)
+{
+	socklen_t len = sizeof(*attach);
+
+	memset(attach, 0xff, sizeof(*attach));
+	if (getsockopt(x->fd, SOL_XDP, XDP_ATTACH, attach, &len))
+		return complain(-errno, "getsockopt XDP_ATTACH");
+	return len == sizeof(*attach) ? 0 : complain(-EMSGSIZE, "XDP_ATTACH");
+}
+
+int xsk_stats(const struct xsk *x, struct xdp_statistics *stats)
+{
+	socklen_t len = sizeof(*stats);
+
+	if (getsockopt(x->fd, SOL_XDP, XDP_STATISTICS, stats, &len))
+		return complain(-errno, "getsockopt XDP_STATISTICS");
+	return 0;
+}
+
+/* sock_diag */
+
+static int diag_ask(int fd, __u32 show)
+{
+	struct {
+		struct nlmsghdr nlh;
+		struct xdp_diag_req req;
+	} msg = {
+		.nlh.nlmsg_len = sizeof(msg),
+		.nlh.nlmsg_type = SOCK_DIAG_BY_FAMILY,
+		.nlh.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+		.req.sdiag_family = AF_XDP,
+		.req.xdiag_show = show,
+	};
+
+	return send(fd, &msg, sizeof(msg), 0) < 0 ? -errno : 0;
+}
+
+static int diag_find_attr(struct nlmsghdr *nlh, struct xdp_attach *attach)
+{
+	struct xdp_diag_msg *msg = NLMSG_DATA(nlh);
+	int left = nlh->nlmsg_len - NLMSG_SPACE(sizeof(*msg));
+	struct nlattr *attr = (void *)msg + NLMSG_ALIGN(sizeof(*msg));
+
+	while (left >= (int)sizeof(*attr) && attr->nla_len >= sizeof(*attr)) {
+		if (attr->nla_type == XDP_DIAG_ATTACH) {
+			memcpy(attach, (void *)attr + NLA_HDRLEN,
+			       sizeof(*attach));
+			return 1;
+		}
+		left -= NLA_ALIGN(attr->nla_len);
+		attr = (void *)attr + NLA_ALIGN(attr->nla_len);
+	}
+	return 0;
+}
+
+static int diag_read(int fd, ino_t ino, struct xdp_attach *attach)
+{
+	static __u64 buf[4096];
+
+	for (;;) {
+		int len = recv(fd, buf, sizeof(buf), 0);
+		struct nlmsghdr *nlh = (struct nlmsghdr *)buf;
+
+		if (len <= 0)
+			return -EIO;
+		for (; NLMSG_OK(nlh, len); nlh = NLMSG_NEXT(nlh, len)) {
+			struct xdp_diag_msg *msg = NLMSG_DATA(nlh);
+
+			if (nlh->nlmsg_type != SOCK_DIAG_BY_FAMILY)
+				return -ENOENT;
+			if (msg->xdiag_ino == ino)
+				return diag_find_attr(nlh, attach);
+		}
+	}
+}
+
+/*
+ * What sock_diag tells of a socket
+ * Return: 1 if XDP_DIAG_ATTACH is there, 0 if not, negative without the socket
+ */
+int xsk_diag(const struct xsk *x, __u32 show, struct xdp_attach *attach)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
+	struct stat st;
+	int ret;
+
+	if (fd < 0 || fstat(x->fd, &st))
+		return complain(-errno, "NETLINK_SOCK_DIAG");
+	ret = diag_ask(fd, show);
+	if (!ret)
+		ret = diag_read(fd, st.st_ino, attach);
+	close(fd);
+	return ret;
+}
+
+/* Frames */
+
+struct frame_hdr {
+	struct ethhdr eth;
+	__be16 len;
+	__be32 seq;
+};
+
+/* An Rx chunk holds 3840 bytes */
+static const __u16 frame_lens[FRAME_LENS] = {
+	60, 64, 65, 127, 128, 511, 512, 1023, 1500, 1514,
+	3840, 3841, 7680, 7681, 9014,
+};
+
+static __u32 frame_len(__u32 seq, __u32 max)
+{
+	__u32 n = FRAME_LENS;
+
+	while (frame_lens[n - 1] > max)
+		n--;
+	return frame_lens[seq % n];
+}
+
+static __u8 frame_byte(__u32 seq, __u32 pos)
+{
+	return seq * 31 + pos * 7 + (pos >> 8) * 13;
+}
+
+static __u32 frame_build(void *frame, __u32 seq, __u32 max)
+{
+	struct frame_hdr *hdr = frame;
+	__u32 len = frame_len(seq, max);
+	__u8 *byte = frame;
+	__u32 pos;
+
+	memset(&hdr->eth, 0xff, sizeof(hdr->eth));
+	hdr->eth.h_source[0] = 0x02;
+	hdr->eth.h_proto = htons(FRAME_ETHERTYPE);
+	hdr->seq = htonl(seq);
+	hdr->len = htons(len);
+	for (pos = sizeof(*hdr); pos < len; pos++)
+		byte[pos] = frame_byte(seq, pos);
+	return len;
+}
+
+/* Return: 0 if every byte is as frame_build() made it */
+static int frame_check(const void *frame, __u32 len, __u32 seq, __u32 max)
+{
+	char want[FRAME_MAX];
+	__u32 pos;
+
+	if (len != frame_build(want, seq, max))
+		return complain(-EBADMSG, "frame %u: %u bytes instead of %u",
+				seq, len, frame_len(seq, max));
+	for (pos = 0; pos < len; pos++) {
+		if (((char *)frame)[pos] != want[pos])
+			return complain(-EBADMSG, "frame %u: byte %u is wrong",
+					seq, pos);
+	}
+	return 0;
+}
+
+/* Check a frame's place in the flow and its bytes */
+int flow_check(struct flow *f, const void *frame, int len)
+{
+	__u32 seq = ntohl(((const struct frame_hdr *)frame)->seq);
+
+	if (f->gaps ? (__s32)(seq - f->next) < 0 : seq != f->next)
+		return complain(-EILSEQ, "frame %u instead of %u", seq,
+				f->next);
+	f->next = seq + 1;
+	return frame_check(frame, len, seq, f->max_len);
+}
+
+/* Flows */
+
+__u32 flow_sent(const struct flow *f)
+{
+	return __atomic_load_n(&f->sent, __ATOMIC_ACQUIRE);
+}
+
+static bool flow_send_one(struct flow *f)
+{
+	char frame[FRAME_MAX];
+	__u32 len = frame_build(frame, f->sent, f->max_len);
+
+	if (!xsk_send(f->tx, frame, len))
+		return false;
+	__atomic_store_n(&f->sent, f->sent + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+static int flow_push(struct flow *f)
+{
+	int err = xsk_kick(f->tx);
+	int n = err ? err : xsk_reap(f->tx);
+
+	return n < 0 ? complain(n, "sending") : 0;
+}
+
+/* Send frames, no more than WINDOW, and see all of them completed */
+int flow_send(struct flow *f, __u32 frames)
+{
+	long long deadline = now_ms() + STALL_MS;
+	int err = 0;
+
+	while (frames && flow_send_one(f))
+		frames--;
+	if (frames)
+		return complain(-ENOSPC, "sender has no room");
+
+	while (!err && xsk_held(f->tx)) {
+		err = flow_push(f);
+		if (!err && now_ms() > deadline)
+			err = complain(-ETIMEDOUT, "%u chunks not sent",
+				       xsk_held(f->tx));
+	}
+	return err;
+}
+
+/* Send frames from an AF_PACKET socket on its device */
+int flow_send_raw(struct flow *f, struct stack *s, __u32 frames)
+{
+	char frame[FRAME_MAX];
+
+	while (frames--) {
+		__u32 len = frame_build(frame, f->sent++, f->max_len);
+
+		if (send(s->fd, frame, len, 0) < 0)
+			return complain(-errno, "AF_PACKET");
+	}
+	return 0;
+}
+
+/* Return: frames that had arrived, negative if one of them is wrong */
+int flow_recv(struct flow *f)
+{
+	char frame[FRAME_MAX];
+	int n = 0;
+
+	for (;;) {
+		int len = xsk_recv(f->rx, frame);
+		int err = len > 0 ? flow_check(f, frame, len) : len;
+
+		if (err)
+			return err;
+		if (!len)
+			break;
+		n++;
+	}
+	f->received += n;
+	return n;
+}
+
+/* Frames are missing: tell what the socket's counters say of it */
+static int flow_lost(const struct flow *f, __u32 want)
+{
+	struct xdp_statistics stats = {};
+
+	xsk_stats(f->rx, &stats);
+	return complain(-ETIMEDOUT,
+			"frame %u of %u missing, kernel has %u chunks, dropped %llu, ring full %llu, fill ring empty %llu",
+			f->next, want, xsk_held(f->rx),
+			(unsigned long long)stats.rx_dropped,
+			(unsigned long long)stats.rx_ring_full,
+			(unsigned long long)stats.rx_fill_ring_empty_descs);
+}
+
+/*
+ * Send frames and receive every one of them, in order. Without refill, the
+ * kernel is not given the chunks back.
+ */
+int flow_transfer(struct flow *f, __u32 frames, bool refill)
+{
+	long long deadline = now_ms() + STALL_MS;
+	__u32 window = f->rx->rx.size < WINDOW ? f->rx->rx.size : WINDOW;
+	__u32 end = f->sent + frames;
+	int n = 0;
+
+	while (f->next != end) {
+		while (f->sent != end && f->sent - f->next < window &&
+		       flow_send_one(f))
+			;
+		if (flow_push(f))
+			return -EIO;
+		n = flow_recv(f);
+		if (n < 0)
+			return n;
+		if (n)
+			deadline = now_ms() + STALL_MS;
+		if (now_ms() > deadline)
+			return flow_lost(f, end);
+		if (!n)
+			xsk_drive(f->rx, 10);
+		if (refill)
+			xsk_refill(f->rx);
+	}
+	return 0;
+}
+
+/* The socket must have got nothing, and what was sent is accounted for */
+static int flow_skip(struct flow *f)
+{
+	int n = f->rx ? flow_recv(f) : 0;
+
+	if (n)
+		return n < 0 ? n : complain(-EEXIST, "%d frames at the socket",
+					    n);
+	f->next = f->sent;
+	return 0;
+}
+
+/* Send frames and see all of them at the stack, in order, none at the socket */
+int flow_to_stack(struct flow *f, struct stack *s, __u32 frames)
+{
+	long long deadline = now_ms() + STALL_MS;
+	struct flow seen = { .max_len = f->max_len, .next = f->sent };
+	__u32 end = f->sent + frames;
+	char frame[FRAME_MAX];
+	int err;
+
+	err = flow_send(f, frames);
+	while (!err && seen.next != end) {
+		int len = stack_recv(s, frame);
+
+		if (len > 0)
+			err = flow_check(&seen, frame, len);
+		else if (now_ms() > deadline)
+			err = complain(-ETIMEDOUT,
+				       "frame %u did not reach the stack",
+				       seen.next);
+		else
+			nap(1);
+	}
+	return err ? err : flow_skip(f);
+}
+
+/* A counter that a BPF program moves */
+__u64 counter_read(const __u64 *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
+}
+
+/* Send frames and have a program see them, and the socket none */
+int flow_to_program(struct flow *f, const __u64 *seen, __u32 frames)
+{
+	long long deadline = now_ms() + STALL_MS;
+	__u64 end = counter_read(seen) + frames;
+	int err;
+
+	err = flow_send(f, frames);
+	while (!err && counter_read(seen) != end) {
+		nap(1);
+		if (now_ms() > deadline)
+			err = complain(-ETIMEDOUT, "program saw %lld too few",
+				       (long long)(end - counter_read(seen)));
+	}
+	return err ? err : flow_skip(f);
+}
+
+/* Receive and refill until so many frames have arrived in all */
+int flow_wait(struct flow *f, __u32 received)
+{
+	long long deadline = now_ms() + STALL_MS;
+
+	while ((__s32)(f->received - received) < 0) {
+		int n = flow_recv(f);
+
+		if (n < 0)
+			return n;
+		if (!n && now_ms() > deadline)
+			return flow_lost(f, f->next + received - f->received);
+		if (!n)
+			xsk_drive(f->rx, 10);
+		xsk_refill(f->rx);
+	}
+	return 0;
+}
+
+/* Return: 1 when all frames before that number came or were lost, 0 if late */
+static int flow_try(struct flow *f, __u32 next, int ms)
+{
+	long long deadline = now_ms() + ms;
+
+	while ((__s32)(f->next - next) < 0) {
+		int n = flow_recv(f);
+
+		if (n < 0)
+			return n;
+		if (now_ms() > deadline)
+			return 0;
+		xsk_refill(f->rx);
+		xsk_drive(f->rx, 1);
+	}
+	return 1;
+}
+
+/* Receive and refill until all frames before that number came or were lost */
+int flow_reach(struct flow *f, __u32 next)
+{
+	int ret = flow_try(f, next, STALL_MS);
+
+	return ret ? ret > 0 ? 0 : ret : flow_lost(f, next);
+}
+
+/*
+ * Nothing is under way any more once a new frame arrives. It can be lost, too,
+ * after traffic that filled the queues.
+ */
+int flow_settle(struct flow *f)
+{
+	int tries = STALL_MS / 500;
+	int ret = 0;
+
+	while (!ret && tries--) {
+		ret = flow_send(f, 1);
+		if (!ret)
+			ret = flow_try(f, f->sent, 500);
+	}
+	return ret ? ret > 0 ? 0 : ret : flow_lost(f, f->sent);
+}
+
+static int flow_starve(struct flow *f)
+{
+	struct xdp_statistics before, now;
+	long long deadline = now_ms() + STALL_MS;
+	int err;
+
+	err = xsk_stats(f->rx, &before);
+	if (!err)
+		err = flow_send(f, 1);
+	do {
+		if (!err)
+			err = xsk_stats(f->rx, &now);
+		if (!err && now_ms() > deadline)
+			err = complain(-ETIMEDOUT, "fill ring not empty?");
+		xsk_drive(f->rx, 1);
+	} while (!err && now.rx_dropped == before.rx_dropped);
+	return err ? err : flow_skip(f);
+}
+
+/*
+ * Find every chunk of the receiver again: each frame brings one back, until
+ * the kernel has none left and drops the next frame.
+ */
+int flow_drain(struct flow *f)
+{
+	__u32 max_len = f->max_len;
+	bool gaps = f->gaps;
+	int n, err = 0;
+
+	f->gaps = true;
+	n = flow_recv(f);
+	if (n < 0)
+		return n;
+	f->next = f->sent;
+	f->gaps = false;
+
+	if (f->max_len > ETH_FRAME_LEN)
+		f->max_len = ETH_FRAME_LEN;
+	while (!err && xsk_held(f->rx))
+		err = flow_transfer(f, xsk_held(f->rx), false);
+	if (!err)
+		err = flow_starve(f);
+	f->max_len = max_len;
+	f->gaps = gaps;
+	xsk_refill(f->rx);
+	return err;
+}
+
+/* Traffic */
+
+static void *traffic_thread(void *arg)
+{
+	struct traffic *t = arg;
+	__u32 *accounted = &t->accounted;
+	int idle = 0;
+
+	while (!__atomic_load_n(&t->stop, __ATOMIC_ACQUIRE) && !t->err) {
+		__u32 done = __atomic_load_n(accounted, __ATOMIC_ACQUIRE);
+		__u32 burst = 0;
+
+		while (burst < 16 && flow_sent(t->flow) - done < WINDOW &&
+		       flow_send_one(t->flow))
+			burst++;
+		t->err = xsk_kick(t->flow->tx);
+		if (!t->err && xsk_reap(t->flow->tx) < 0)
+			t->err = -EIO;
+		if (burst) {
+			idle = 0;
+			continue;
+		}
+		nap(1);
+		if (t->lossy && ++idle == 20)
+			__atomic_store_n(accounted, flow_sent(t->flow),
+					 __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+int traffic_start(struct traffic *t, struct flow *flow)
+{
+	int err;
+
+	t->flow = flow;
+	t->accounted = flow->sent;
+	t->stop = false;
+	t->err = 0;
+	err = pthread_create(&t->thread, NULL, traffic_thread, t);
+	return err ? complain(-err, "sender thread") : 0;
+}
+
+/* Return: the error that the sender met */
+int traffic_stop(struct traffic *t)
+{
+	__atomic_store_n(&t->stop, true, __ATOMIC_RELEASE);
+	pthread_join(t->thread, NULL);
+	return t->err;
+}
+
+/* What reaches the stack */
+
+int stack_open(struct stack *s, const char *dev)
+{
+	struct sockaddr_ll addr = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(FRAME_ETHERTYPE),
+		.sll_ifindex = if_nametoindex(dev),
+	};
+	int size = 4 << 20;
+
+	s->fd = socket(AF_PACKET, SOCK_RAW, 0);
+	if (s->fd < 0 ||
+	    setsockopt(s->fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) ||
+	    bind(s->fd, (struct sockaddr *)&addr, sizeof(addr)))
+		return complain(-errno, "AF_PACKET socket on %s", dev);
+	return 0;
+}
+
+/* Return: the length of a frame that reached the stack, 0 if there is none */
+int stack_recv(struct stack *s, void *frame)
+{
+	ssize_t len = recv(s->fd, frame, FRAME_MAX, MSG_DONTWAIT);
+
+	return len < 0 ? 0 : len;
+}
+
+void stack_close(struct stack *s)
+{
+	close(s->fd);
+}
+
+/* What the kernel says of BPF and in its log */
+
+int prog_id(int prog_fd)
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+
+	if (bpf_prog_get_info_by_fd(prog_fd, &info, &len))
+		return complain(-errno, "program info");
+	return info.id;
+}
+
+static int count_prog(struct bpf_census *census, __u32 id)
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(id);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!bpf_prog_get_info_by_fd(fd, &info, &len)) {
+		census->progs++;
+		census->xdp_progs += info.type == BPF_PROG_TYPE_XDP;
+		census->builtins += !strcmp(info.name, "xsk_builtin");
+	}
+	close(fd);
+	return 0;
+}
+
+static int count_map(struct bpf_census *census, __u32 id)
+{
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+	int fd = bpf_map_get_fd_by_id(id);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!bpf_map_get_info_by_fd(fd, &info, &len)) {
+		census->maps++;
+		census->xskmaps += info.type == BPF_MAP_TYPE_XSKMAP;
+	}
+	close(fd);
+	return 0;
+}
+
+/* Count the programs and maps of the whole system */
+int bpf_count(struct bpf_census *census)
+{
+	__u32 id = 0;
+	int err = 0;
+
+	memset(census, 0, sizeof(*census));
+	while (!err && !bpf_prog_get_next_id(id, &id))
+		err = count_prog(census, id);
+	id = 0;
+	while (!err && !bpf_map_get_next_id(id, &id))
+		err = count_map(census, id);
+	return err ? complain(err, "list of programs and maps") : 0;
+}
+
+/* The kernel's log from here on */
+int kmsg_open(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+
+	if (fd < 0)
+		return complain(-errno, "/dev/kmsg");
+	lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+bool kmsg_find(int fd, const char *text)
+{
+	char record[1024];
+	ssize_t len;
+
+	while ((len = read(fd, record, sizeof(record) - 1)) > 0) {
+		record[len] = 0;
+		if (strstr(record, text))
+			return true;
+	}
+	return false;
+}
