@@ -9,8 +9,6 @@ source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 in_lab "$@"
 
-# Warnings are to be those of the source as written, not as preprocessed.
-unset CCACHE_NOCPP2
 repo=$OUT/linux
 tree=$OUT/linux-bisect
 build=$OUT/build-bisect

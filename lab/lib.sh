@@ -94,7 +94,7 @@ step_line() {
 }
 
 # make_kernel TREE BUILD ARG...: make, at the same two paths whatever the folders
-# are, so that what does not differ between kernels comes from the compiler cache.
+# are, so that clones share what is in the compiler cache.
 make_kernel() {
 	local args=(-j "$(nproc)" -C /tmp/kernel/source O=/tmp/kernel/build
 		LOCALVERSION= KBUILD_BUILD_TIMESTAMP=@0 KBUILD_BUILD_USER=lab

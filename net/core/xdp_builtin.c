@@ -6,11 +6,15 @@
  * level, called regular here; dev->xdp_state tracks them and this file does
  * not change what it says. The built-in program runs while no regular
  * program does: it is replaced when one comes, and comes back when that one
- * goes. Nothing that a user does to a regular program fails because of it.
+ * goes. Nothing that a user does to a regular program fails because of it,
+ * unless the driver refuses to let go of the built-in.
  *
  * One regular program runs at a time in generic or native mode, and so does
  * the built-in, in the mode that its users chose. Offloaded programs run
  * before all of this and are not concerned.
+ *
+ * A master such as a bond hands its own program down to its ports, past
+ * dev->xdp_state of the port. It counts as regular here, too.
  *
  * Everything here is protected by the RTNL. @mode and @active_id of struct
  * xdp_builtin may be read without it.
@@ -23,13 +27,39 @@
 #include "dev.h"
 #include "xdp_builtin.h"
 
+/* Note what runs now: the built-in (@running), a regular program, or none */
 static void xdp_builtin_set_active(struct net_device *dev,
-				   const struct bpf_prog *prog)
+				   const struct bpf_prog *prog, bool running)
 {
 	struct xdp_builtin *b = &dev->xdp_builtin;
 
-	b->running = prog && prog == b->prog;
+	b->running = running;
 	WRITE_ONCE(b->active_id, prog ? prog->aux->id : 0);
+}
+
+static bool xdp_builtin_wanted(const struct xdp_builtin *b)
+{
+	return b->prog && b->users;
+}
+
+static void xdp_builtin_drop(struct net_device *dev)
+{
+	bpf_prog_put(dev->xdp_builtin.prog);
+	dev->xdp_builtin.prog = NULL;
+	xdp_builtin_set_active(dev, NULL, false);
+}
+
+/**
+ * xdp_builtin_regular() - the regular program that shadows the built-in one
+ * @dev: the device
+ *
+ * Context: RTNL
+ * Return: the program attached in native or generic mode, or NULL.
+ */
+struct bpf_prog *xdp_builtin_regular(struct net_device *dev)
+{
+	return dev_xdp_prog(dev, XDP_MODE_DRV) ?:
+	       dev_xdp_prog(dev, XDP_MODE_SKB);
 }
 
 static u32 xdp_builtin_flags(enum bpf_xdp_mode mode)
@@ -53,18 +83,23 @@ static int xdp_builtin_install(struct net_device *dev, enum bpf_xdp_mode mode,
 		return err;
 
 	WRITE_ONCE(b->mode, mode);
-	xdp_builtin_set_active(dev, b->prog);
+	xdp_builtin_set_active(dev, b->prog, true);
 	return 0;
 }
 
-static void xdp_builtin_remove(struct net_device *dev)
+/* Some drivers refuse that, for a setting that has changed meanwhile */
+static int xdp_builtin_remove(struct net_device *dev,
+			      struct netlink_ext_ack *extack)
 {
 	struct xdp_builtin *b = &dev->xdp_builtin;
+	int err;
 
-	/* Drivers do not refuse to remove a program */
-	WARN_ON(__dev_xdp_install(dev, b->mode, dev_xdp_bpf_op(dev, b->mode),
-				  NULL, 0, b->prog, NULL));
-	xdp_builtin_set_active(dev, NULL);
+	err = __dev_xdp_install(dev, b->mode, dev_xdp_bpf_op(dev, b->mode),
+				extack, xdp_builtin_flags(b->mode), b->prog,
+				NULL);
+	if (!err)
+		xdp_builtin_set_active(dev, NULL, false);
+	return err;
 }
 
 /* No user waits for an answer here: what cannot be done is logged. */
@@ -92,12 +127,14 @@ static int xdp_builtin_yield(struct net_device *dev, enum bpf_xdp_mode mode,
 
 	/* Only in the same mode does one driver call replace the other */
 	if (b->mode != mode) {
-		xdp_builtin_remove(dev);
+		err = xdp_builtin_remove(dev, extack);
+		if (err)
+			return err;
 		old = NULL;
 	}
 
 	err = __dev_xdp_install(dev, mode, bpf_op, extack, flags, old, prog);
-	if (err && !b->running)
+	if (err && !b->running && xdp_builtin_wanted(b))
 		xdp_builtin_resume(dev);
 	return err;
 }
@@ -111,7 +148,7 @@ static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
 	if (b->mode == mode &&
 	    !__dev_xdp_install(dev, mode, bpf_op, NULL, xdp_builtin_flags(mode),
 			       old, b->prog)) {
-		xdp_builtin_set_active(dev, b->prog);
+		xdp_builtin_set_active(dev, b->prog, true);
 		return 0;
 	}
 
@@ -119,7 +156,7 @@ static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
 	if (err)
 		return err;
 
-	xdp_builtin_set_active(dev, NULL);
+	xdp_builtin_set_active(dev, NULL, false);
 	xdp_builtin_resume(dev);
 	return 0;
 }
@@ -147,7 +184,7 @@ int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
 	struct xdp_builtin *b = &dev->xdp_builtin;
 	int err;
 
-	if (b->prog && !prog)
+	if (xdp_builtin_wanted(b) && !prog)
 		return xdp_builtin_return(dev, mode, bpf_op, old);
 
 	if (b->running)
@@ -155,8 +192,44 @@ int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
 	else
 		err = __dev_xdp_install(dev, mode, bpf_op, extack, flags, old,
 					prog);
-	if (!err && b->prog)
-		xdp_builtin_set_active(dev, prog);
+	if (err || !b->prog)
+		return err;
+
+	if (b->users)
+		xdp_builtin_set_active(dev, prog, false);
+	else
+		xdp_builtin_drop(dev);
+	return 0;
+}
+
+/**
+ * xdp_builtin_propagate() - a master hands its program down to a port
+ * @dev: the port
+ * @bpf: what the port's driver is to do
+ *
+ * Context: RTNL
+ * Return: 0, or the driver's error.
+ */
+int xdp_builtin_propagate(struct net_device *dev, struct netdev_bpf *bpf)
+{
+	struct xdp_builtin *b = &dev->xdp_builtin;
+	int err;
+
+	if (!b->prog || bpf->command != XDP_SETUP_PROG)
+		return dev->netdev_ops->ndo_bpf(dev, bpf);
+
+	if (b->running && bpf->prog) {
+		err = xdp_builtin_remove(dev, bpf->extack);
+		if (err)
+			return err;
+	}
+
+	err = dev->netdev_ops->ndo_bpf(dev, bpf);
+	if (!err && bpf->prog)
+		xdp_builtin_set_active(dev, bpf->prog, false);
+	else if (!b->running && xdp_builtin_wanted(b) &&
+		 !xdp_builtin_regular(dev))
+		xdp_builtin_resume(dev);
 	return err;
 }
 
@@ -175,11 +248,11 @@ void xdp_builtin_uninstall(struct net_device *dev)
 	if (!b->prog)
 		return;
 
-	if (b->running)
-		xdp_builtin_remove(dev);
-	bpf_prog_put(b->prog);
-	b->prog = NULL;
-	xdp_builtin_set_active(dev, NULL);
+	if (b->running && xdp_builtin_remove(dev, NULL)) {
+		netdev_warn(dev, "Driver keeps the built-in XDP program\n");
+		bpf_prog_change_xdp(b->prog, NULL);
+	}
+	xdp_builtin_drop(dev);
 }
 
 /**
@@ -203,19 +276,6 @@ u32 xdp_builtin_report(const struct net_device *dev, u8 *attached)
 }
 
 /**
- * xdp_builtin_regular() - the regular program that shadows the built-in one
- * @dev: the device
- *
- * Context: RTNL
- * Return: the program attached in native or generic mode, or NULL.
- */
-struct bpf_prog *xdp_builtin_regular(struct net_device *dev)
-{
-	return dev_xdp_prog(dev, XDP_MODE_DRV) ?:
-	       dev_xdp_prog(dev, XDP_MODE_SKB);
-}
-
-/**
  * xdp_builtin_get() - use a built-in program on a device
  * @dev: the device
  * @prog: the program, the same for all users of a device
@@ -225,6 +285,7 @@ struct bpf_prog *xdp_builtin_regular(struct net_device *dev)
  * @extack: for the driver's reason
  *
  * The first user's call installs the program, unless a regular program runs.
+ * One that the driver did not let go of is removed first.
  *
  * Context: RTNL
  * Return: 0; -EEXIST if another user holds the device in the other mode;
@@ -248,12 +309,19 @@ int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
 		return 0;
 	}
 
+	if (b->running) {
+		err = xdp_builtin_remove(dev, extack);
+		if (err)
+			return err;
+		xdp_builtin_drop(dev);
+	}
+
 	b->prog = prog;
 	WRITE_ONCE(b->mode, mode);
 	b->fallback = fallback;
 	regular = xdp_builtin_regular(dev);
 	if (regular)
-		xdp_builtin_set_active(dev, regular);
+		xdp_builtin_set_active(dev, regular, false);
 	else
 		err = xdp_builtin_install(dev, mode, extack);
 	if (err) {
@@ -270,14 +338,27 @@ int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
  * xdp_builtin_put() - end the use that xdp_builtin_get() began
  * @dev: the device
  *
- * The last user's call removes the program.
+ * The last user's call removes the program. If the driver refuses, it runs on,
+ * is still reported, and goes when a regular program comes or the device goes.
  *
  * Context: RTNL
  */
 void xdp_builtin_put(struct net_device *dev)
 {
+	struct xdp_builtin *b = &dev->xdp_builtin;
+	struct netlink_ext_ack extack = {};
+	int err = 0;
+
 	ASSERT_RTNL();
 
-	if (!--dev->xdp_builtin.users)
-		xdp_builtin_uninstall(dev);
+	if (--b->users || !b->prog)
+		return;
+
+	if (b->running)
+		err = xdp_builtin_remove(dev, &extack);
+	if (err)
+		netdev_warn(dev, "Driver keeps the built-in XDP program (%d): %s\n",
+			    err, extack._msg ?: "no reason given");
+	else
+		xdp_builtin_drop(dev);
 }

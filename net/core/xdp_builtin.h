@@ -21,6 +21,7 @@ int __dev_xdp_install(struct net_device *dev, enum bpf_xdp_mode mode,
 int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
 		       bpf_op_t bpf_op, struct netlink_ext_ack *extack,
 		       u32 flags, struct bpf_prog *old, struct bpf_prog *prog);
+int xdp_builtin_propagate(struct net_device *dev, struct netdev_bpf *bpf);
 void xdp_builtin_uninstall(struct net_device *dev);
 
 /**
@@ -46,6 +47,12 @@ static inline int xdp_builtin_switch(struct net_device *dev,
 				     struct bpf_prog *prog)
 {
 	return __dev_xdp_install(dev, mode, bpf_op, extack, flags, old, prog);
+}
+
+static inline int xdp_builtin_propagate(struct net_device *dev,
+					struct netdev_bpf *bpf)
+{
+	return dev->netdev_ops->ndo_bpf(dev, bpf);
 }
 
 static inline void xdp_builtin_uninstall(struct net_device *dev)

@@ -92,6 +92,7 @@ int xsk_attach_choose(u32 flags, bool zerocopy, bool native,
 		return -EEXIST;
 	}
 	choice->mode = held->mode;
+	choice->reason = XDP_ATTACH_R_MODE_CONFLICT;
 	return 0;
 }
 
@@ -266,6 +267,9 @@ void xsk_attach_cancel(struct xdp_sock *xs, struct net_device *dev)
 	if (!xs->attach.held)
 		return;
 
+	/* Something else made bind() fail, or xsk_attach_check_umem() did */
+	if (xs->attach.reason != XDP_ATTACH_R_ZC_GENERIC)
+		xs->attach.reason = XDP_ATTACH_R_NONE;
 	xs->attach.held = false;
 	xdp_builtin_put(dev);
 	xsk_builtin_put();

@@ -15,6 +15,7 @@
 struct xdp_builtin_driver {
 	struct bpf_prog *prog;	/* what the driver runs */
 	struct bpf_prog *refuse; /* what it does not take */
+	bool hold; /* it does not let go of what it runs */
 	int calls;
 };
 
@@ -30,7 +31,7 @@ static int xdp_builtin_ndo_bpf(struct net_device *dev, struct netdev_bpf *bpf)
 	struct xdp_builtin_driver *drv = netdev_priv(dev);
 
 	drv->calls++;
-	if (bpf->prog && bpf->prog == drv->refuse)
+	if (bpf->prog ? bpf->prog == drv->refuse : drv->hold)
 		return -EINVAL;
 
 	if (drv->prog)
@@ -143,14 +144,13 @@ static void xdp_builtin_first_and_last_user(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
 	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_SKB, true), -EEXIST);
 	KUNIT_EXPECT_EQ(test, f->drv->calls, 1);
-	KUNIT_EXPECT_EQ(test, dev_xdp_prog_count(f->dev), 1);
+	KUNIT_EXPECT_EQ(test, dev_xdp_prog_count(f->dev), 0);
 	KUNIT_EXPECT_EQ(test, dev_xdp_prog_id(f->dev, XDP_MODE_DRV), 0);
 
 	xdp_builtin_put(f->dev);
 	KUNIT_EXPECT_TRUE(test, xdp_builtin_running(f->dev));
 	xdp_builtin_put(f->dev);
 	KUNIT_EXPECT_FALSE(test, xdp_builtin_running(f->dev));
-	KUNIT_EXPECT_EQ(test, dev_xdp_prog_count(f->dev), 0);
 }
 
 static void xdp_builtin_refused(struct kunit *test)
@@ -279,6 +279,101 @@ static void xdp_builtin_falls_back(struct kunit *test)
 	xdp_builtin_put(f->dev);
 }
 
+/* ixgbe refuses with "legacy-rx" and a larger MTU, for example */
+static void xdp_builtin_driver_holds_on(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+	u8 attached = XDP_ATTACHED_NONE;
+
+	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	f->drv->hold = true;
+	KUNIT_EXPECT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_SKB, f->regular),
+			-EINVAL);
+	KUNIT_EXPECT_TRUE(test, xdp_builtin_running(f->dev));
+	KUNIT_EXPECT_NULL(test, xdp_builtin_generic(f));
+
+	/* It runs on without a user, and says so */
+	xdp_builtin_put(f->dev);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_report(f->dev, &attached), 1);
+	KUNIT_EXPECT_EQ(test, attached, XDP_ATTACHED_DRV);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_SKB, true), -EINVAL);
+
+	/* The next user, or a regular program, gets rid of it */
+	f->drv->hold = false;
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_SKB, true), 0);
+	KUNIT_EXPECT_NULL(test, f->drv->prog);
+	xdp_builtin_put(f->dev);
+}
+
+static void xdp_builtin_held_meets_regular(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	f->drv->hold = true;
+	xdp_builtin_put(f->dev);
+	f->drv->hold = false;
+	KUNIT_EXPECT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
+			0);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
+			0);
+	KUNIT_EXPECT_NULL(test, f->drv->prog);
+}
+
+/* Somebody got hold of it by its id and attached it as a regular program */
+static void xdp_builtin_as_regular(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	KUNIT_EXPECT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->builtin),
+			0);
+	KUNIT_EXPECT_FALSE(test, xdp_builtin_running(f->dev));
+	xdp_builtin_put(f->dev);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
+			0);
+	KUNIT_EXPECT_NULL(test, f->drv->prog);
+}
+
+static int xdp_builtin_hand_down(struct xdp_builtin_fixture *f,
+				 struct bpf_prog *prog)
+{
+	struct netdev_bpf bpf = { .command = XDP_SETUP_PROG, .prog = prog };
+	int err;
+
+	if (prog)
+		bpf_prog_inc(prog);
+	err = dev_xdp_propagate(f->dev, &bpf);
+	if (err && prog)
+		bpf_prog_put(prog);
+	return err;
+}
+
+static void xdp_builtin_port_of_a_master(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, f->regular), 0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->regular);
+	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.active_id, 2);
+
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, NULL), 0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
+	KUNIT_EXPECT_TRUE(test, xdp_builtin_running(f->dev));
+
+	/* One that the driver refuses leaves all as it was */
+	f->drv->refuse = f->regular;
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, f->regular), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
+	xdp_builtin_put(f->dev);
+}
+
 static void xdp_builtin_device_dies(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
@@ -303,6 +398,10 @@ static struct kunit_case xdp_builtin_cases[] = {
 	KUNIT_CASE(xdp_builtin_other_mode),
 	KUNIT_CASE(xdp_builtin_does_not_come_back),
 	KUNIT_CASE(xdp_builtin_falls_back),
+	KUNIT_CASE(xdp_builtin_driver_holds_on),
+	KUNIT_CASE(xdp_builtin_held_meets_regular),
+	KUNIT_CASE(xdp_builtin_as_regular),
+	KUNIT_CASE(xdp_builtin_port_of_a_master),
 	KUNIT_CASE(xdp_builtin_device_dies),
 	{}
 };
@@ -313,4 +412,5 @@ static struct kunit_suite xdp_builtin_suite = {
 	.exit = xdp_builtin_exit,
 	.test_cases = xdp_builtin_cases,
 };
+
 kunit_test_suite(xdp_builtin_suite);

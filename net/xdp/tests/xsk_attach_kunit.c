@@ -57,7 +57,7 @@ static const struct xsk_attach_mode_case xsk_attach_mode_cases[] = {
 	{ "zero-copy in generic", SKB, true, true, 0, 0,
 	  -EOPNOTSUPP, 0, false, XDP_ATTACH_R_ZC_GENERIC },
 	{ "joins a generic device", 0, false, true, 1, XDP_MODE_SKB,
-	  0, XDP_MODE_SKB, true, XDP_ATTACH_R_NONE },
+	  0, XDP_MODE_SKB, true, XDP_ATTACH_R_MODE_CONFLICT },
 	{ "joins a native device", 0, false, true, 3, XDP_MODE_DRV,
 	  0, XDP_MODE_DRV, true, XDP_ATTACH_R_NONE },
 	{ "native on a generic device", DRV, false, true, 1, XDP_MODE_SKB,
@@ -97,4 +97,5 @@ static struct kunit_suite xsk_attach_suite = {
 	.name = "xsk_attach",
 	.test_cases = xsk_attach_cases,
 };
+
 kunit_test_suite(xsk_attach_suite);

@@ -19,8 +19,8 @@ XSK_ATTACH_UAPI := $(O)/include/linux/if_xdp_fastpath.h
 XSK_ATTACH_OBJS := $(O)/xsk_attach.o $(O)/xsk_attach_lib.o
 XSK_ATTACH_BPF := $(O)/xsk_attach_progs.bpf.o
 XSK_ATTACH_SKEL := $(O)/include/xsk_attach_progs.skel.h
-XSK_ATTACH_CFLAGS := -g -Wall -Wextra -Werror -Wno-missing-field-initializers \
-	-MMD -I$(O)/include -isystem $(KTREE)/tools/testing/selftests
+XSK_ATTACH_CFLAGS := -g -Wall -Wextra -Werror -Wno-sign-compare \
+	-Wno-missing-field-initializers -MMD -I$(O)/include -isystem $(KTREE)/tools/testing/selftests
 
 all: $(O)/xsk_attach
 
@@ -30,7 +30,7 @@ $(XSK_ATTACH_UAPI): include/uapi/linux/if_xdp_fastpath.h
 $(XSK_ATTACH_BPF): $(DIR)/progs/xsk_attach_progs.c
 	mkdir -p $(O)
 	$(CLANG) -g -O2 -Wall -Werror -mcpu=v3 -target bpf \
-		-idirafter /usr/include/$(shell $(CC) -print-multiarch) \
+		-idirafter /usr/include/$(shell uname -m)-linux-gnu \
 		-c $< -o $@
 
 $(XSK_ATTACH_SKEL): $(XSK_ATTACH_BPF)
