@@ -34,10 +34,16 @@ get_checkpatch() {
 	mv "$checkpatch.new" "$checkpatch"
 }
 
-# MAINTAINERS is not among our files, and a patch of the repository may be split.
+# MAINTAINERS is not among our files, and an entry of only new files has no diff.
 run_checkpatch() {
 	perl "$checkpatch/checkpatch.pl" --strict --no-tree --no-summary --quiet \
-		--ignore FILE_PATH_CHANGES "$@"
+		--ignore FILE_PATH_CHANGES,NOT_UNIFIED_DIFF "$@"
+}
+
+# checkpatch takes a patch that git tracks for a source file, hence the copies.
+check_patches() {
+	cp "$@" /tmp
+	run_checkpatch "${@/#patches//tmp}"
 }
 
 found=$("$LAB/fetch.sh")
@@ -50,7 +56,7 @@ mapfile -t scripts < <(files -name '*.sh' && echo .ci/run)
 mapfile -t pythons < <(files -name '*.py')
 
 check series "the series applies" python3 lab/series.py check --repo "$REPO" --tar "$tarball"
-((${#patches[@]} == 0)) || check patches "checkpatch on patches" run_checkpatch "${patches[@]}"
+((${#patches[@]} == 0)) || check patches "checkpatch on patches" check_patches "${patches[@]}"
 ((${#sources[@]} == 0)) || check sources "checkpatch on new files" run_checkpatch -f "${sources[@]}"
 check shell "shellcheck" shellcheck -x "${scripts[@]}"
 check python "Python compiles" python3 -c \

@@ -17,7 +17,8 @@ layout() {
 
 same_layout() {
 	local base patched
-	base=$(layout base "$1") && [[ -n $base ]] || { say "struct $1 is not in the base"; return 1; }
+	base=$(layout base "$1")
+	[[ -n $base ]] || { say "struct $1 is not in the base"; return 1; }
 	patched=$(layout patched "$1")
 	diff <(echo "$base") <(echo "$patched")
 }
