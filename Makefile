@@ -19,6 +19,7 @@ check: ## what can be found in a minute, without building a kernel
 
 shell: ## a shell in the patched kernel (exit leaves it)
 	@lab/build.sh patched
+	@lab/user.sh
 	@lab/boot.sh --tty patched -- bash
 
 deb: ## Debian packages of the patched kernel, in out/deb (CONFIG=lab: a small one)

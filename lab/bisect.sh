@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/bisect.sh: builds the folders that the series touches at every commit of it,
-# with W=1; fails at the first that does not build or brings a warning that the
+# with W=1 and sparse; fails at the first that does not build or brings a warning that the
 # base does not have.
 
 # shellcheck source=lab/lib.sh
@@ -29,7 +29,7 @@ warnings() {
 build_commit() {
 	git -C "$tree" checkout -q --detach "$1"
 	configure_lab "$tree" "$build" core.config net.config check.config patched.config
-	make_kernel "$tree" "$build" W=1 "${@:2}"
+	make_kernel "$tree" "$build" W=1 C=1 "${@:2}"
 }
 
 "$LAB/tree.sh"

@@ -9,6 +9,7 @@
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 
+"$LAB/tree.sh"
 "$LAB/build.sh" patched
 "$LAB/user.sh"
 pcap=${PCAP:-$LAB/demo.pcap}

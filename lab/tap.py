@@ -17,18 +17,17 @@ PLAN = re.compile(r"^1\.\.(\d+)")
 
 def results(text):
     """Yield (name, "passed" | "failed" | "skipped") for each test of one file."""
-    depth = 0
-    failed_below = False
+    failed_at = {}  # depth -> did a line there fail, since the last one less deep
     for line in text.splitlines():
         match = RESULT.match(line)
         if not match:
             continue
-        indent = len(match["indent"].expandtabs(4))
-        below, depth = depth > indent, indent
-        if below and (not match["bad"] or failed_below):
+        depth, bad = len(match["indent"].expandtabs(4)), bool(match["bad"])
+        below = [failed_at.pop(other) for other in list(failed_at) if other > depth]
+        failed_at[depth] = failed_at.get(depth, False) or bad
+        if below and (not bad or any(below)):
             continue  # a sum
-        failed_below = bool(match["bad"])
-        verdict = "failed" if match["bad"] else "passed"
+        verdict = "failed" if bad else "passed"
         if match["note"] and SKIP.match(match["note"]):
             verdict = "skipped"
         yield match["name"].strip(), verdict

@@ -5,7 +5,7 @@
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
-in_lab "$@"
+[[ -e /.xsk-lab ]] || exec "$LAB/enter.sh" /src/lab/tests/uapi.sh
 
 STRUCTS=(sockaddr_xdp xdp_ring_offset xdp_mmap_offsets xdp_umem_reg xdp_statistics
 	xdp_options xsk_tx_metadata xdp_desc xdp_md xdp_diag_req xdp_diag_msg

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of lab/tap.py."""
+
+import unittest
+
+import tap
+
+FLAT = """TAP version 13
+1..3
+#  RUN           xsk_attach.skb.delivers ...
+ok 1 xsk_attach.skb.delivers
+not ok 2 xsk_attach.skb.yields
+ok 3 xsk_attach.skb.jumbo # SKIP no libxdp
+"""
+
+NESTED = """KTAP version 1
+1..2
+    KTAP version 1
+    1..2
+        KTAP version 1
+        ok 1 one
+        not ok 2 two
+    not ok 1 params
+    ok 2 plain
+# suite: pass:1 fail:1
+not ok 1 suite
+    ok 1 other
+ok 2 second
+"""
+
+
+class Results(unittest.TestCase):
+    """What counts as a test."""
+
+    def test_flat(self):
+        """Each line is a test."""
+        self.assertEqual([verdict for _, verdict in tap.results(FLAT)],
+                         ["passed", "failed", "skipped"])
+        self.assertIsNone(tap.complaint(FLAT, list(tap.results(FLAT))))
+
+    def test_nested(self):
+        """Lines that sum up others do not count."""
+        self.assertEqual(list(tap.results(NESTED)),
+                         [("one", "passed"), ("two", "failed"), ("plain", "passed"),
+                          ("other", "passed")])
+
+    def test_sum_that_fails_by_itself(self):
+        """A sum counts if nothing below it says why it failed."""
+        text = "    ok 1 fine\nnot ok 1 suite\n"
+        self.assertEqual(list(tap.results(text)), [("fine", "passed"), ("suite", "failed")])
+
+    def test_incomplete(self):
+        """A run that broke off, or did nothing, is a failure."""
+        short = "1..3\nok 1 one\n"
+        self.assertIn("planned 3", tap.complaint(short, list(tap.results(short))))
+        self.assertEqual(tap.complaint("", []), "no test ran")
+
+
+if __name__ == "__main__":
+    unittest.main()
