@@ -110,7 +110,7 @@ static void xdp_builtin_resume(struct net_device *dev)
 	int err;
 
 	err = xdp_builtin_install(dev, b->mode, &extack);
-	if (err && b->fallback && b->mode != XDP_MODE_SKB)
+	if (err && !b->pinned && b->mode != XDP_MODE_SKB)
 		err = xdp_builtin_install(dev, XDP_MODE_SKB, &extack);
 	if (err)
 		netdev_warn(dev, "Built-in XDP program did not come back (%d): %s\n",
@@ -140,7 +140,8 @@ static int xdp_builtin_yield(struct net_device *dev, enum bpf_xdp_mode mode,
 }
 
 static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
-			      bpf_op_t bpf_op, struct bpf_prog *old)
+			      bpf_op_t bpf_op, struct netlink_ext_ack *extack,
+			      u32 flags, struct bpf_prog *old)
 {
 	struct xdp_builtin *b = &dev->xdp_builtin;
 	int err;
@@ -152,7 +153,7 @@ static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
 		return 0;
 	}
 
-	err = __dev_xdp_install(dev, mode, bpf_op, NULL, 0, old, NULL);
+	err = __dev_xdp_install(dev, mode, bpf_op, extack, flags, old, NULL);
 	if (err)
 		return err;
 
@@ -185,7 +186,8 @@ int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
 	int err;
 
 	if (xdp_builtin_wanted(b) && !prog)
-		return xdp_builtin_return(dev, mode, bpf_op, old);
+		return xdp_builtin_return(dev, mode, bpf_op, extack, flags,
+					  old);
 
 	if (b->running)
 		err = xdp_builtin_yield(dev, mode, bpf_op, extack, flags, prog);
@@ -213,24 +215,36 @@ int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
 int xdp_builtin_propagate(struct net_device *dev, struct netdev_bpf *bpf)
 {
 	struct xdp_builtin *b = &dev->xdp_builtin;
+	bool was_running = b->running;
 	int err;
 
 	if (!b->prog || bpf->command != XDP_SETUP_PROG)
 		return dev->netdev_ops->ndo_bpf(dev, bpf);
 
-	if (b->running && bpf->prog) {
+	/* The master has no program here that it could take away */
+	if (was_running && !bpf->prog)
+		return 0;
+
+	if (was_running) {
 		err = xdp_builtin_remove(dev, bpf->extack);
 		if (err)
 			return err;
 	}
 
 	err = dev->netdev_ops->ndo_bpf(dev, bpf);
-	if (!err && bpf->prog)
+	if (err) {
+		if (was_running && xdp_builtin_wanted(b))
+			xdp_builtin_resume(dev);
+		return err;
+	}
+
+	if (bpf->prog) {
 		xdp_builtin_set_active(dev, bpf->prog, false);
-	else if (!b->running && xdp_builtin_wanted(b) &&
-		 !xdp_builtin_regular(dev))
+	} else if (xdp_builtin_wanted(b) && !xdp_builtin_regular(dev)) {
+		xdp_builtin_set_active(dev, NULL, false);
 		xdp_builtin_resume(dev);
-	return err;
+	}
+	return 0;
 }
 
 /**
@@ -285,7 +299,8 @@ u32 xdp_builtin_report(const struct net_device *dev, u8 *attached)
  * @extack: for the driver's reason
  *
  * The first user's call installs the program, unless a regular program runs.
- * One that the driver did not let go of is removed first.
+ * One that the driver did not let go of is removed first. A later user's call
+ * tries again if the program did not come back after a regular one.
  *
  * Context: RTNL
  * Return: 0; -EEXIST if another user holds the device in the other mode;
@@ -304,13 +319,19 @@ int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
 	if (b->users) {
 		if (b->mode != mode)
 			return -EEXIST;
-		b->fallback &= fallback;
+		/* It did not come back when it was to: this is another try */
+		if (!b->active_id)
+			err = xdp_builtin_install(dev, mode, extack);
+		if (err)
+			return err;
+		b->pinned += !fallback;
 		b->users++;
 		return 0;
 	}
 
-	if (b->running) {
-		err = xdp_builtin_remove(dev, extack);
+	if (b->prog) {
+		if (b->running)
+			err = xdp_builtin_remove(dev, extack);
 		if (err)
 			return err;
 		xdp_builtin_drop(dev);
@@ -318,7 +339,6 @@ int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
 
 	b->prog = prog;
 	WRITE_ONCE(b->mode, mode);
-	b->fallback = fallback;
 	regular = xdp_builtin_regular(dev);
 	if (regular)
 		xdp_builtin_set_active(dev, regular, false);
@@ -330,20 +350,35 @@ int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
 	}
 
 	bpf_prog_inc(prog);
+	b->pinned = !fallback;
 	b->users = 1;
 	return 0;
 }
 
 /**
+ * xdp_builtin_pin() - withdraw that generic mode would do
+ * @dev: the device
+ *
+ * For a user that said so to xdp_builtin_get().
+ *
+ * Context: RTNL
+ */
+void xdp_builtin_pin(struct net_device *dev)
+{
+	dev->xdp_builtin.pinned++;
+}
+
+/**
  * xdp_builtin_put() - end the use that xdp_builtin_get() began
  * @dev: the device
+ * @fallback: as for xdp_builtin_get(), false after xdp_builtin_pin()
  *
  * The last user's call removes the program. If the driver refuses, it runs on,
  * is still reported, and goes when a regular program comes or the device goes.
  *
  * Context: RTNL
  */
-void xdp_builtin_put(struct net_device *dev)
+void xdp_builtin_put(struct net_device *dev, bool fallback)
 {
 	struct xdp_builtin *b = &dev->xdp_builtin;
 	struct netlink_ext_ack extack = {};
@@ -351,6 +386,7 @@ void xdp_builtin_put(struct net_device *dev)
 
 	ASSERT_RTNL();
 
+	b->pinned -= !fallback;
 	if (--b->users || !b->prog)
 		return;
 

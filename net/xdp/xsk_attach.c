@@ -47,7 +47,8 @@ static int xsk_attach_refuse(struct xdp_sock *xs,
 	const char *why = extack ? extack->_msg : NULL;
 
 	xs->attach.reason = reason;
-	if (net_ratelimit())
+	/* The log is not for those without any power over the device */
+	if (reason != XDP_ATTACH_R_CAPABILITY && net_ratelimit())
 		netdev_info(dev, "AF_XDP socket not attached: %s%s%s\n",
 			    xsk_attach_reasons[reason], why ? ": " : "",
 			    why ?: "");
@@ -153,6 +154,7 @@ static int xsk_attach_hold(struct xdp_sock *xs, struct net_device *dev,
 
 	if (choice->fallback && choice->mode != XDP_MODE_SKB) {
 		xs->attach.reason = XDP_ATTACH_R_DRIVER;
+		memset(&extack, 0, sizeof(extack));
 		err = xdp_builtin_get(dev, prog, XDP_MODE_SKB, true, &extack);
 		if (!err)
 			return 0;
@@ -207,6 +209,7 @@ int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev, u32 qid,
 	}
 
 	xs->attach.held = true;
+	xs->attach.fallback = choice.fallback;
 	if (xdp_builtin_regular(dev))
 		xs->attach.reason = XDP_ATTACH_R_REGULAR;
 	/* Sockets that share a umem say nothing of copy or zero-copy */
@@ -249,8 +252,10 @@ void xsk_attach_publish(struct xdp_sock *xs)
 		return;
 
 	/* The frames of a zero-copy queue never pass generic XDP */
-	if (xs->zc)
-		xs->dev->xdp_builtin.fallback = false;
+	if (xs->zc && xs->attach.fallback) {
+		xs->attach.fallback = false;
+		xdp_builtin_pin(xs->dev);
+	}
 	if (xs->rx)
 		rcu_assign_pointer(xs->dev->_rx[xs->queue_id].xsk, xs);
 }
@@ -271,7 +276,7 @@ void xsk_attach_cancel(struct xdp_sock *xs, struct net_device *dev)
 	if (xs->attach.reason != XDP_ATTACH_R_ZC_GENERIC)
 		xs->attach.reason = XDP_ATTACH_R_NONE;
 	xs->attach.held = false;
-	xdp_builtin_put(dev);
+	xdp_builtin_put(dev, xs->attach.fallback);
 	xsk_builtin_put();
 }
 

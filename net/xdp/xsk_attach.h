@@ -12,7 +12,7 @@
  * struct xsk_attach_choice - in which mode to run the built-in program
  * @mode: what to try first
  * @fallback: generic mode will do where @mode is refused
- * @reason: XDP_ATTACH_R_* if there is no choice
+ * @reason: XDP_ATTACH_R_*: why there is none, or what was fallen back from
  */
 struct xsk_attach_choice {
 	enum bpf_xdp_mode mode;

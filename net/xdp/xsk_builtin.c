@@ -10,7 +10,9 @@
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <linux/btf_ids.h>
+#include <linux/cred.h>
 #include <linux/filter.h>
+#include <linux/init_task.h>
 #include <linux/security.h>
 #include <linux/sched/user.h>
 #include <linux/timekeeping.h>
@@ -113,26 +115,35 @@ static struct bpf_prog *xsk_builtin_create(void)
 		prog = bpf_prog_select_runtime(prog, &err);
 	if (!err)
 		err = bpf_prog_publish(prog);
-	if (err) {
-		bpf_prog_put(prog);
-		return ERR_PTR(err);
-	}
+	if (err)
+		goto free_prog;
 	return prog;
+
+free_prog:
+	/* Not bpf_prog_put(): nobody has heard of it yet */
+	security_bpf_prog_free(prog);
+	free_uid(prog->aux->user);
+	bpf_prog_free(prog);
+	return ERR_PTR(err == -ENOTSUPP ? -EOPNOTSUPP : err);
 }
 
 /**
  * xsk_builtin_get() - use the built-in program, make it if need be
  *
  * Context: RTNL
- * Return: the program, or an ERR_PTR() of -ENOMEM or of what a security
- * module or the JIT said.
+ * Return: the program, or an ERR_PTR() of -ENOMEM, -ENOSPC, -EOPNOTSUPP if it
+ * cannot be compiled, or of what a security module said.
  */
 struct bpf_prog *xsk_builtin_get(void)
 {
 	struct bpf_prog *prog = xsk_builtin_prog;
+	const struct cred *cred;
 
 	if (!prog) {
+		/* It serves all users, not just the first one */
+		cred = override_creds(&init_cred);
 		prog = xsk_builtin_create();
+		revert_creds(cred);
 		if (IS_ERR(prog))
 			return prog;
 		xsk_builtin_prog = prog;
@@ -193,11 +204,16 @@ BTF_KFUNCS_END(xsk_kfunc_ids)
  */
 static int xsk_kfunc_filter(const struct bpf_prog *prog, u32 kfunc_id)
 {
+	enum bpf_attach_type type = prog->expected_attach_type;
+
 	if (!btf_id_set8_contains(&xsk_kfunc_ids, kfunc_id))
 		return 0;
 
-	return prog->expected_attach_type == BPF_XDP_DEVMAP ||
-	       prog->expected_attach_type == BPF_XDP_CPUMAP ? -EACCES : 0;
+	/* One that replaces a function runs where that function does */
+	if (prog->type == BPF_PROG_TYPE_EXT)
+		type = prog->aux->saved_dst_attach_type;
+
+	return type == BPF_XDP_DEVMAP || type == BPF_XDP_CPUMAP ? -EACCES : 0;
 }
 
 static const struct btf_kfunc_id_set xsk_kfunc_set = {

@@ -44,7 +44,8 @@
  * network namespace, and fails with:
  * EPERM	without that capability
  * ERANGE	the device has no such Rx queue now
- * EBUSY	another socket is attached to the queue
+ * EBUSY	another socket is attached to the queue, or device memory is
+ *		bound to a queue of the device
  * EOPNOTSUPP	the mode asked for is one that the device cannot do
  * EEXIST	another attached socket holds the device in the other mode,
  *		or an upper device runs a program; with XDP_ATTACH_F_FORCE

@@ -24,6 +24,7 @@ struct xdp_builtin_fixture {
 	struct xdp_builtin_driver *drv;
 	struct bpf_prog *builtin;
 	struct bpf_prog *regular;
+	bool fallback;	/* of the last xdp_builtin_use() */
 };
 
 static int xdp_builtin_ndo_bpf(struct net_device *dev, struct netdev_bpf *bpf)
@@ -85,7 +86,6 @@ static int xdp_builtin_init(struct kunit *test)
 	f->regular = xdp_builtin_test_prog(test);
 	f->regular->aux->id = 2;
 	test->priv = f;
-	rtnl_lock();
 	return 0;
 }
 
@@ -101,7 +101,9 @@ static void xdp_builtin_exit(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
-	rtnl_unlock();
+	if (!f)
+		return;
+
 	KUNIT_EXPECT_NULL(test, f->drv->prog);
 	synchronize_net();
 	xdp_builtin_free_prog(test, f->builtin);
@@ -132,6 +134,7 @@ static struct bpf_prog *xdp_builtin_generic(struct xdp_builtin_fixture *f)
 static int xdp_builtin_use(struct xdp_builtin_fixture *f,
 			   enum bpf_xdp_mode mode, bool fallback)
 {
+	f->fallback = fallback;
 	return xdp_builtin_get(f->dev, f->builtin, mode, fallback, NULL);
 }
 
@@ -139,6 +142,7 @@ static void xdp_builtin_first_and_last_user(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
+	rtnl_lock();
 	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
 	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
 	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
@@ -147,29 +151,33 @@ static void xdp_builtin_first_and_last_user(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dev_xdp_prog_count(f->dev), 0);
 	KUNIT_EXPECT_EQ(test, dev_xdp_prog_id(f->dev, XDP_MODE_DRV), 0);
 
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
 	KUNIT_EXPECT_TRUE(test, xdp_builtin_running(f->dev));
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
 	KUNIT_EXPECT_FALSE(test, xdp_builtin_running(f->dev));
+	rtnl_unlock();
 }
 
 static void xdp_builtin_refused(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
+	rtnl_lock();
 	f->drv->refuse = f->builtin;
 	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), -EINVAL);
 	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_SKB, true), 0);
 	KUNIT_EXPECT_PTR_EQ(test, xdp_builtin_generic(f), f->builtin);
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
 	KUNIT_EXPECT_NULL(test, xdp_builtin_generic(f));
+	rtnl_unlock();
 }
 
 static void xdp_builtin_regular_wins(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
-	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
 
 	KUNIT_EXPECT_EQ(test,
 			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
@@ -186,14 +194,16 @@ static void xdp_builtin_regular_wins(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xdp_builtin_running(f->dev));
 	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.active_id, 1);
 	KUNIT_EXPECT_EQ(test, f->drv->calls, 3);
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
+	rtnl_unlock();
 }
 
 static void xdp_builtin_regular_was_first(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
-	KUNIT_ASSERT_EQ(test,
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test,
 			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
 			0);
 	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
@@ -201,18 +211,20 @@ static void xdp_builtin_regular_was_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.active_id, 2);
 
 	/* The user goes while shadowed: the regular program stays alone */
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
 	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->regular);
 	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
 			0);
 	KUNIT_EXPECT_NULL(test, f->drv->prog);
+	rtnl_unlock();
 }
 
 static void xdp_builtin_other_mode(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
-	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_SKB, false), 0);
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_SKB, false), 0);
 
 	/* A native regular program: never both at once */
 	KUNIT_EXPECT_EQ(test,
@@ -233,15 +245,17 @@ static void xdp_builtin_other_mode(struct kunit *test)
 			-EINVAL);
 	KUNIT_EXPECT_PTR_EQ(test, xdp_builtin_generic(f), f->builtin);
 	KUNIT_EXPECT_TRUE(test, xdp_builtin_running(f->dev));
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
+	rtnl_unlock();
 }
 
 static void xdp_builtin_does_not_come_back(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
-	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, false), 0);
-	KUNIT_ASSERT_EQ(test,
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, false), 0);
+	KUNIT_EXPECT_EQ(test,
 			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
 			0);
 	f->drv->refuse = f->builtin;
@@ -250,6 +264,7 @@ static void xdp_builtin_does_not_come_back(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, f->drv->prog);
 	KUNIT_EXPECT_NULL(test, xdp_builtin_generic(f));
 	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.active_id, 0);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, false), -EINVAL);
 
 	/* It tries again when the next regular program goes */
 	KUNIT_EXPECT_EQ(test,
@@ -259,15 +274,17 @@ static void xdp_builtin_does_not_come_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
 			0);
 	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
+	rtnl_unlock();
 }
 
 static void xdp_builtin_falls_back(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
-	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
-	KUNIT_ASSERT_EQ(test,
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	KUNIT_EXPECT_EQ(test,
 			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
 			0);
 	f->drv->refuse = f->builtin;
@@ -276,7 +293,8 @@ static void xdp_builtin_falls_back(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, f->drv->prog);
 	KUNIT_EXPECT_PTR_EQ(test, xdp_builtin_generic(f), f->builtin);
 	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.mode, XDP_MODE_SKB);
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
+	rtnl_unlock();
 }
 
 /* ixgbe refuses with "legacy-rx" and a larger MTU, for example */
@@ -285,7 +303,8 @@ static void xdp_builtin_driver_holds_on(struct kunit *test)
 	struct xdp_builtin_fixture *f = test->priv;
 	u8 attached = XDP_ATTACHED_NONE;
 
-	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
 	f->drv->hold = true;
 	KUNIT_EXPECT_EQ(test,
 			xdp_builtin_set_regular(f, XDP_MODE_SKB, f->regular),
@@ -294,7 +313,7 @@ static void xdp_builtin_driver_holds_on(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, xdp_builtin_generic(f));
 
 	/* It runs on without a user, and says so */
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
 	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
 	KUNIT_EXPECT_EQ(test, xdp_builtin_report(f->dev, &attached), 1);
 	KUNIT_EXPECT_EQ(test, attached, XDP_ATTACHED_DRV);
@@ -304,16 +323,18 @@ static void xdp_builtin_driver_holds_on(struct kunit *test)
 	f->drv->hold = false;
 	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_SKB, true), 0);
 	KUNIT_EXPECT_NULL(test, f->drv->prog);
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
+	rtnl_unlock();
 }
 
 static void xdp_builtin_held_meets_regular(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
-	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
 	f->drv->hold = true;
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
 	f->drv->hold = false;
 	KUNIT_EXPECT_EQ(test,
 			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
@@ -321,6 +342,7 @@ static void xdp_builtin_held_meets_regular(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
 			0);
 	KUNIT_EXPECT_NULL(test, f->drv->prog);
+	rtnl_unlock();
 }
 
 /* Somebody got hold of it by its id and attached it as a regular program */
@@ -328,16 +350,18 @@ static void xdp_builtin_as_regular(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
-	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
 	KUNIT_EXPECT_EQ(test,
 			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->builtin),
 			0);
 	KUNIT_EXPECT_FALSE(test, xdp_builtin_running(f->dev));
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
 	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
 	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
 			0);
 	KUNIT_EXPECT_NULL(test, f->drv->prog);
+	rtnl_unlock();
 }
 
 static int xdp_builtin_hand_down(struct xdp_builtin_fixture *f,
@@ -358,7 +382,8 @@ static void xdp_builtin_port_of_a_master(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
-	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
 	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, f->regular), 0);
 	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->regular);
 	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.active_id, 2);
@@ -367,19 +392,32 @@ static void xdp_builtin_port_of_a_master(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
 	KUNIT_EXPECT_TRUE(test, xdp_builtin_running(f->dev));
 
+	/* Nothing of the master's to take away */
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, NULL), 0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
+
 	/* One that the driver refuses leaves all as it was */
 	f->drv->refuse = f->regular;
 	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, f->regular), -EINVAL);
 	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
-	xdp_builtin_put(f->dev);
+	f->drv->refuse = NULL;
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, f->regular), 0);
+	f->drv->refuse = f->builtin;
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, f->builtin), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->regular);
+	f->drv->refuse = NULL;
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, NULL), 0);
+	xdp_builtin_put(f->dev, f->fallback);
+	rtnl_unlock();
 }
 
 static void xdp_builtin_device_dies(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
 
-	KUNIT_ASSERT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
-	KUNIT_ASSERT_EQ(test,
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	KUNIT_EXPECT_EQ(test,
 			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
 			0);
 	xdp_builtin_uninstall(f->dev);
@@ -387,7 +425,8 @@ static void xdp_builtin_device_dies(struct kunit *test)
 			0);
 	/* The built-in does not come back to a dying device */
 	KUNIT_EXPECT_NULL(test, f->drv->prog);
-	xdp_builtin_put(f->dev);
+	xdp_builtin_put(f->dev, f->fallback);
+	rtnl_unlock();
 }
 
 static struct kunit_case xdp_builtin_cases[] = {
