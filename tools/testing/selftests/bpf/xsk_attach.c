@@ -1394,7 +1394,7 @@ static void expect_refusal(struct __test_metadata *_metadata, int kmsg,
 	EXPECT_EQ(reason, attach.reason);
 	EXPECT_EQ(opts->attach_flags, attach.flags);
 	EXPECT_EQ(0, attach.prog_id);
-	EXPECT_TRUE(kmsg_find(kmsg, text));
+	EXPECT_EQ(!!text, kmsg_find(kmsg, text ?: "socket not attached"));
 	xsk_close(&x);
 }
 
@@ -1517,7 +1517,7 @@ TEST_F_TIMEOUT(xsk_bind, refused_without_cap_net_admin, TIMEOUT)
 
 	ASSERT_EQ(0, drop_cap(CAP_NET_ADMIN));
 	expect_refusal(_metadata, self->kmsg, &b->opts, -EPERM,
-		       XDP_ATTACH_R_CAPABILITY, "CAP_NET_ADMIN is missing");
+		       XDP_ATTACH_R_CAPABILITY, NULL);
 	expect_no_prog(_metadata, RX_DEV);
 	b->opts.attach = false;
 	EXPECT_EQ(0, xsk_create(&plain, &b->opts));
