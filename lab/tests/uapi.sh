@@ -12,7 +12,7 @@ STRUCTS=(sockaddr_xdp xdp_ring_offset xdp_mmap_offsets xdp_umem_reg xdp_statisti
 	xdp_diag_info xdp_diag_ring xdp_diag_umem xdp_diag_stats)
 
 layout() {
-	pahole -C "$2" "$OUT/build-$1/vmlinux"
+	pahole -F btf -C "$2" "$OUT/build-$1/vmlinux"
 }
 
 same_layout() {
