@@ -37,7 +37,7 @@ corrupted_tarball() {
 	root=$("$LAB/root.sh")
 	file=$(find "$CACHE/base" -name '*.tar.xz' | head -n 1)
 	mkdir -p "$cache/xsk-fastpath/base"
-	ln -s "$root" "$cache/xsk-fastpath/"
+	ln -s "$root" "$root.stamp" "$cache/xsk-fastpath/"
 	head -c 1000000 "$file" >"$cache/xsk-fastpath/base/${file##*/}"
 	XDG_CACHE_HOME=$cache says 0 "corrupted" "$LAB/fetch.sh"
 	cmp "$file" "$cache/xsk-fastpath/base/${file##*/}"
