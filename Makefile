@@ -17,10 +17,14 @@ test: ## all tests; the last line counts them
 check: ## what can be found in a minute, without building a kernel
 	@lab/check.sh
 
-shell: ## a shell in the patched kernel (exit leaves it)
+WIRE ?= cable:0-1
+
+shell: ## a shell in the patched kernel with two ixgbe ports (WIRE=cable:0-1; exit leaves)
 	@lab/build.sh patched
 	@lab/user.sh
-	@lab/boot.sh --tty patched -- bash
+	@lab/nicsim.sh
+	@lab/boot.sh --tty --nic 82599,82599 $(foreach wire,$(WIRE),--wire $(wire)) \
+		--timing async --any-events patched -- /src/lab/guest/shell.sh "$(WIRE)"
 
 deb: ## Debian packages of the patched kernel, in out/deb (CONFIG=lab: a small one)
 	@lab/deb.sh

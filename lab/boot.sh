@@ -10,14 +10,27 @@
 #   --append ARGS  more kernel command line      --qemu-opt ARG  one more for QEMU
 #   --tty          CMD talks to the terminal
 #
-# A kernel splat on the console (see lab/splat.py) makes it fail with status 99.
+# Network cards, models that nicsim serves (see nicsim/README.md and lab/nics.sh):
+#
+#   --nic MODELS   82599,82599 are two ports: eth0 and eth1, at PCI 01:00.0 and 02:00.0
+#   --wire SPEC    what is at the other end of a port; as often as there are wires
+#   --timing NAME  when the models do what they may do late; lockstep
+#   --beside CMD   runs CMD in the lab beside the guest, where the taps of nicsim are
+#   --any-events   what nicsim calls misbehaviour does not fail the run
+#
+# A kernel splat on the console (see lab/splat.py) makes it fail with status 99, a
+# model that ended or saw misbehaviour with 98.
 # In the guest / is the lab root, read-only; /src, /out and /cache are those of the
-# lab; /tmp is empty.
+# lab; /tmp is empty. There, nicctl talks to nicsim.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 in_lab "$@"
+# Taps are made in a network of the guest's own.
+[[ -n ${LAB_NET:-} ]] || LAB_NET=own exec unshare --net "$0" "$@"
+# shellcheck source=lab/nics.sh
+source "$LAB/nics.sh"
 
 cpus=2 memory=2G timeout=600 name='' tty='' append=() qemu_opts=() kernel=''
 
@@ -31,6 +44,11 @@ parse() {
 		--append) append+=("$2") ;;
 		--qemu-opt) qemu_opts+=("$2") ;;
 		--tty) tty=1 && shift && continue ;;
+		--nic) IFS=, read -ra nic_models <<<"$2" ;;
+		--wire) nic_args+=(--wire "$2") ;;
+		--timing) nic_timing=$2 ;;
+		--beside) nic_beside=$2 ;;
+		--any-events) nic_any_events=1 && shift && continue ;;
 		--) shift && break ;;
 		-*) need "unknown option $1; see --help" ;;
 		*)
@@ -77,19 +95,24 @@ run_qemu() {
 		ports=(-chardev stdio,id=tty,signal=off -device virtconsole,chardev=tty)
 		limit=()
 	fi
-	"${limit[@]}" qemu-system-x86_64 -machine q35 -accel tcg,thread=multi \
+	"${limit[@]}" qemu-system-x86_64 -machine "q35$nic_machine" -accel tcg,thread=multi \
 		-cpu max,la57=off -smp "$cpus" -m "$memory" -no-reboot -nodefaults \
 		-display none -serial "file:$console" -kernel "$image" -append "${line[*]}" \
 		-fsdev local,id=root,path=/,security_model=none,multidevs=remap \
 		-device virtio-9p-pci,fsdev=root,mount_tag=lab \
-		-device virtio-rng-pci -device virtio-serial-pci "${ports[@]}" "${qemu_opts[@]}"
+		-device virtio-rng-pci -device virtio-serial-pci "${ports[@]}" \
+		"${nic_qemu[@]}" "${qemu_opts[@]}"
 }
 
 # The status of the run, once QEMU has ended with $1.
 judge() {
+	local nics=0
+	nics_end || nics=98
 	if ! python3 "$LAB/splat.py" "$console" >&2; then
 		say "The kernel's console log is out/log/boot-$name.log"
 		return 99
+	elif ((nics != 0)); then
+		return "$nics"
 	elif (($1 == 124 || $1 == 137)); then
 		say "${0##*/}: $name: killed after $timeout seconds (--timeout)"
 		return 124
@@ -104,6 +127,7 @@ judge() {
 
 parse "$@"
 prepare
+nics_start
 # Through pipes, so that any kind of output will do.
 exec {out}> >(exec cat) && out_pid=$!
 exec {err}> >(exec cat >&2) && err_pid=$!

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/check.sh: what can be found without building a kernel: does the series apply,
-# checkpatch --strict, scripts, Python tests, spelling. Runs all, then fails if
+# checkpatch --strict, scripts, Python tests, format, spelling. Runs all, then fails if
 # one failed.
 
 # shellcheck source=lab/lib.sh
@@ -52,7 +52,7 @@ checkpatch=$CACHE/base/checkpatch-$version
 get_checkpatch
 mapfile -t patches < <(files -name '*.patch')
 mapfile -t sources < <(files -name '*.[ch]')
-mapfile -t scripts < <(files -name '*.sh' && echo .ci/run)
+mapfile -t scripts < <(files -name '*.sh' && printf '%s\n' .ci/run lab/guest/nicctl)
 mapfile -t pythons < <(files -name '*.py')
 
 check series "the series applies" python3 lab/series.py check --repo "$REPO" --tar "$tarball"
@@ -62,6 +62,7 @@ check shell "shellcheck" shellcheck -x "${scripts[@]}"
 check python "Python compiles" python3 -c \
 	'import sys; [compile(open(name).read(), name, "exec") for name in sys.argv[1:]]' "${pythons[@]}"
 check unittest "Python tests" python3 -m unittest discover -s lab -p 'test_*.py'
+check rustfmt "rustfmt" cargo fmt --check --manifest-path nicsim/Cargo.toml
 check spelling "spelling" codespell --skip './out,./.git'
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"
 say "all checks passed"

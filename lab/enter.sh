@@ -29,7 +29,9 @@ setup() {
 	mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 	mount -t tmpfs -o mode=755 tmpfs "$root/run"
 	mount -t tmpfs -o mode=755 tmpfs "$root/dev"
-	for node in null zero full random urandom tty; do
+	mkdir "$root/dev/net"
+	for node in null zero full random urandom tty net/tun; do
+		[[ -e /dev/$node ]] || continue
 		touch "$root/dev/$node"
 		mount --bind "/dev/$node" "$root/dev/$node"
 	done
@@ -58,6 +60,8 @@ bind_file() {
 environment=(
 	HOME=/tmp LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" PATH=/usr/sbin:/usr/bin:/sbin:/bin
 	CCACHE_DIR=/cache/ccache CCACHE_DEPEND=1
+	PYTHONDONTWRITEBYTECODE=1
+	CARGO_HOME=/cache/cargo CARGO_TARGET_DIR=/out/nicsim
 	${KSRC:+KSRC=/ksrc} ${CONFIG:+CONFIG="$CONFIG"}
 )
 

@@ -5,6 +5,7 @@
 
 dir=${labdir:?} # from the kernel command line
 export HOME=/tmp LC_ALL=C.UTF-8 TERM=${labterm:-dumb} PATH=/usr/sbin:/usr/bin:/sbin:/bin
+export PATH+=:/src/lab/guest PYTHONDONTWRITEBYTECODE=1
 
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys

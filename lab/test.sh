@@ -5,12 +5,15 @@
 #
 # Each group's results are in out/result/GROUP.tap, the rest of what it says in
 # out/log/test-GROUP.log. Each group that needs a guest boots its own.
+#
+#   SOAK=SECONDS  how long the group soak forwards frames, 300
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 
-GROUPS_ALL=(static lab uapi kunit attach samples demo xskxceiver bisect deb)
+GROUPS_ALL=(static lab nicsim uapi kunit attach samples demo ixgbe xskxceiver
+	xskxceiver-ixgbe dpdk soak bisect deb)
 (($#)) || set -- "${GROUPS_ALL[@]}"
 for group in "$@"; do
 	[[ -x $LAB/tests/$group.sh ]] || need "no group $group; there are: ${GROUPS_ALL[*]}"
@@ -30,6 +33,7 @@ mkdir -p "$OUT/result" "$OUT/log"
 "$LAB/build.sh" base
 "$LAB/build.sh" patched
 "$LAB/user.sh"
+"$LAB/nicsim.sh"
 taps=()
 for group in "$@"; do
 	rm -f "$OUT/result/$group.tap"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # lab/guest/demo.sh BIN PCAP: the guest's part of the demo. Replays PCAP into a queue
 # with an attached socket, then into one with libxdp's program and its XSKMAP, with
-# the programs in the folder BIN. Prints a JSON object for each, in one line.
+# the programs in the folder BIN. Prints a JSON object for each, in one line. At last,
+# nicsim plays PCAP into a port whose attached socket sends it back out.
 set -euo pipefail
 
 bin=$1 pcap=$2
@@ -48,5 +49,30 @@ replay() {
 	ip link del "$how-rx"
 }
 
+# forward COUNT: so many frames come in at eth0 and go back out, zero-copy.
+forward() {
+	local state pid out=0 try
+	sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+	modprobe ixgbe
+	ethtool -L eth0 combined 1
+	ip link set eth0 promisc on up
+	"$bin/xdpsock" -i eth0 -q 0 -l -N -z --attach --force --json >/tmp/result 2>/tmp/log &
+	pid=$!
+	until grep -q 'program id' /tmp/log && [[ $(</sys/class/net/eth0/carrier) == 1 ]]; do
+		kill -0 "$pid" || { cat /tmp/log >&2; return 1; }
+		sleep 0.1
+	done
+	state=$(bpf_state)
+	nicctl gen 0 start >/dev/null
+	for ((try = 0; try < 100 && out < $1; try++)); do
+		sleep 0.1
+		out=$(nicctl counters | grep -o '"from_chip":[0-9]*' | cut -d: -f2)
+	done
+	kill -INT "$pid"
+	wait "$pid"
+	echo "{\"how\": \"zero-copy\", $state, \"socket\": $(tail -n 1 /tmp/result)}"
+}
+
 replay attach
 replay xskmap
+forward "$(tcpdump -nr "$pcap" 2>/dev/null | wc -l)"

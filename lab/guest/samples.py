@@ -5,60 +5,30 @@
 Argument: "patched", or "base" for what they do on a kernel without XDP_ATTACH.
 """
 
+import contextlib
 import json
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-BIN = Path("/out/user")
+from harness import BIN, Tap, finish, start, start_and_wait, stop
+
 PACKETS = 20000
 
 
-class Tap:
-    """Numbers the tests and turns a failed assertion into `not ok`."""
-
-    def __init__(self):
-        self.number = 0
-
-    def test(self, name, run, *args):
-        """Run one test on a veth pair of its own."""
-        self.number += 1
-        make_pair()
-        try:
-            run(*args)
-            print(f"ok {self.number} - {name}", flush=True)
-        except (AssertionError, subprocess.SubprocessError, json.JSONDecodeError) as err:
-            print(f"not ok {self.number} - {name}\n# {err!r}", flush=True)
-        finally:
-            subprocess.run(["ip", "link", "del", "xa"], check=True)
-
-
-def make_pair():
-    """Make the veth pair xa, xb that carries nothing by itself."""
+@contextlib.contextmanager
+def pair():
+    """Make the veth pair xa, xb that carries nothing by itself, for one test."""
     subprocess.run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; "
                    "ip link add xa type veth peer name xb; ip link set xa up; ip link set xb up; "
                    "for i in xa xb; do echo 2 > /sys/class/net/$i/napi_defer_hard_irqs; "
                    "echo 200000 > /sys/class/net/$i/gro_flush_timeout; done",
                    shell=True, check=True)
-
-
-def start(interface, *args):
-    """Start an xdpsock on queue 0 of the interface."""
-    return subprocess.Popen([BIN / "xdpsock", "-i", interface, "-q", "0", "--json", *args],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def start_and_wait(*args):
-    """Start an xdpsock and wait until it says that its socket is bound."""
-    process = start(*args)
-    said = ""
-    for line in process.stderr:
-        said += line
-        if ", program id " in line:
-            return process
-    raise AssertionError(f"xdpsock ended: {said}")
+    try:
+        yield
+    finally:
+        subprocess.run(["ip", "link", "del", "xa"], check=True)
 
 
 def send(*args):
@@ -66,23 +36,9 @@ def send(*args):
     return finish(start("xb", "-t", "-S", "--attach", *args))
 
 
-def stop(process):
-    """End an xdpsock once it has had the time to receive what is under way."""
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    return finish(process)
-
-
 def lost_on_wire():
     """Return how many frames veth dropped because the queue of xa was full."""
     return int(Path("/sys/class/net/xb/statistics/tx_dropped").read_text())
-
-
-def finish(process):
-    """Wait for an xdpsock and return its final line, parsed."""
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, f"status {process.returncode}: {err}"
-    return json.loads(out.splitlines()[-1])
 
 
 def programs():
@@ -176,7 +132,7 @@ def example_fails():
 
 def main():
     """Run the tests of one kernel."""
-    tap = Tap()
+    tap = Tap(pair)
     if sys.argv[1] == "base":
         tap.test("base: --attach falls back and says so", falls_back)
         tap.test("base: --attach --force fails", does_not_fall_back)
@@ -192,7 +148,7 @@ def main():
         tap.test("l2fwd attach skb, no need_wakeup", l2fwd, "attach", "skb", "-m")
         tap.test("refusals name the reason", refused)
         tap.test("the example prints frames", example)
-    print(f"1..{tap.number}")
+    tap.plan()
 
 
 if __name__ == "__main__":

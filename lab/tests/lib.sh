@@ -36,7 +36,21 @@ skip() {
 	echo "ok $((++tap_number)) - $1 # SKIP $2"
 }
 
-# To be called at the end.
+# To be called at the end, unless the tests are those of join_taps.
 plan() {
 	echo "1..$tap_number"
+}
+
+# join_taps CMD...: CMD prints several TAPs; makes one of them, one plan and numbers that
+# go on. With pipefail, a CMD that failed shows.
+join_taps() {
+	"$@" | awk '/^1\.\./ { next }
+		/^(not )?ok / { sub(/ok [0-9]+/, "ok " ++n) }
+		{ print }
+		END { print "1.." n }'
+}
+
+# label TEXT CMD...: puts TEXT before the name of each test that CMD prints.
+label() {
+	"${@:2}" | sed -E "s/^((not )?ok [0-9]+( -)?) /\\1 $1: /"
 }

@@ -1,21 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/tests/xskxceiver.sh: the base's own test of AF_XDP, on the base and on the
-# patched kernel: what passes on the base has to pass on the patched kernel.
+# lab/tests/xskxceiver.sh [DRIVER]: the base's own test of AF_XDP, on the base and on the
+# patched kernel: what passes on the base has to pass on the patched kernel. On veth, or
+# on two ports of DRIVER's network card with a cable between them.
 #
 # A test that the base fails, too, is listed as skipped, and so is a failure of those
 # with frames of 9000 bytes: on the base they fail in some runs and pass in others (a
 # frame comes twice; seen in both modes, with softirq and busy poll). Where another one
-# seems to have got worse, both kernels run all of it again, up to three times. A test that failed once on the base is not relied on, one
-# that passed once on the patched kernel can pass. All results are kept in
-# out/result/xskxceiver-{base,patched}-N.txt.
+# seems to have got worse, both kernels run all of it again, up to three times. A test that
+# failed once on the base is not relied on, one that passed once on the patched kernel can
+# pass. All results are kept in out/result/GROUP-{base,patched}-N.txt.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
+driver=${1:-}
+group=xskxceiver${driver:+-$driver}
+declare -A cards=([ixgbe]=82599)
+card=${cards[${driver:-none}]:-}
+
 run() {
-	"$LAB/boot.sh" --timeout 1500 --name "xskxceiver-$1" "$1" -- \
-		/src/lab/guest/xskxceiver.sh >"$OUT/result/xskxceiver-$1-$2.txt"
+	"$LAB/boot.sh" --timeout 1500 --name "$group-$1" \
+		${card:+--nic "$card,$card" --wire cable:0-1} "$1" -- \
+		/src/lab/guest/xskxceiver.sh ${driver:+"$driver"} >"$OUT/result/$group-$1-$2.txt"
 }
 
 # One line a test, in TAP, from the results of all runs so far.
@@ -40,11 +47,11 @@ judge() {
 				note = good ? "" : base_bad ? " # SKIP the base fails it too" : ""
 				print verdict, ++number, "- " name note
 			}
-		}' "$OUT"/result/xskxceiver-{base,patched}-[0-9].txt
+		}' "$OUT/result/$group"-{base,patched}-[0-9].txt
 }
 
 mkdir -p "$OUT/result"
-rm -f "$OUT"/result/xskxceiver-*.txt
+rm -f "$OUT/result/$group"-{base,patched}-[0-9].txt
 for attempt in 1 2 3; do
 	for kernel in base patched; do
 		check "xskxceiver runs to its end on the $kernel kernel, run $attempt" run "$kernel" "$attempt"

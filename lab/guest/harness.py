@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What tests in a guest share: TAP, commands, xdpsock, transfers, and nicsim's control."""
+
+import contextlib
+import hashlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+BIN = Path("/out/user")
+PEER_PORT = 5001
+
+
+class Tap:
+    """Numbers the tests and turns a failed assertion into `not ok`.
+
+    `around` makes the context manager that each test runs in.
+    """
+
+    def __init__(self, around=contextlib.nullcontext):
+        self.around = around
+        self.number = 0
+
+    def test(self, name, run, *args):
+        """Run one test."""
+        self.number += 1
+        try:
+            with self.around():
+                run(*args)
+            print(f"ok {self.number} - {name}", flush=True)
+        except (AssertionError, OSError, ValueError, LookupError,
+                subprocess.SubprocessError) as err:
+            text = f"{type(err).__name__}: {err}".rstrip().replace("\n", "\n#   ")
+            print(f"not ok {self.number} - {name}\n# {text}", flush=True)
+
+    def plan(self):
+        """Print how many tests there were; to be called at the end."""
+        print(f"1..{self.number}")
+
+
+def shell(command, timeout=120):
+    """Run a command line and return what it printed; it has to succeed."""
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False,
+                          timeout=timeout)
+    assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def eventually(what, check, seconds=20):
+    """Wait until `check` returns something true, and return that."""
+    end = time.monotonic() + seconds
+    while True:
+        found = check()
+        if found:
+            return found
+        assert time.monotonic() < end, f"not after {seconds} s: {what}"
+        time.sleep(0.1)
+
+
+# xdpsock
+
+def start(interface, *args):
+    """Start an xdpsock on queue 0 of the interface."""
+    return subprocess.Popen([BIN / "xdpsock", "-i", interface, "-q", "0", "--json", *args],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def start_and_wait(*args):
+    """Start an xdpsock and wait until it says that its socket is bound."""
+    process = start(*args)
+    said = ""
+    for line in process.stderr:
+        said += line
+        if ", program id " in line:
+            return process
+    raise AssertionError(f"xdpsock ended: {said}")
+
+
+def finish(process):
+    """Wait for an xdpsock and return its final line, parsed."""
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, f"status {process.returncode}: {err}"
+    return json.loads(out.splitlines()[-1])
+
+
+def stop(process):
+    """End an xdpsock once it has had the time to receive what is under way."""
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    return finish(process)
+
+
+# nicsim
+
+class Nicsim:
+    """The control socket of nicsim, through a virtio-serial port."""
+
+    def __init__(self):
+        names = Path("/sys/class/virtio-ports").glob("*/name")
+        port = next(name.parent.name for name in names if name.read_text() == "nicsim\n")
+        self.file = open(f"/dev/{port}", "r+b", buffering=0)
+        self.rest = b""
+
+    def __call__(self, *words):
+        """Send a command and return its answer, which has to be a success."""
+        self.file.write((" ".join(map(str, words)) + "\n").encode())
+        while b"\n" not in self.rest:
+            self.rest += self.file.read(65536)
+        line, self.rest = self.rest.split(b"\n", 1)
+        answer = json.loads(line)
+        assert answer["ok"], f"nicsim: {words}: {answer}"
+        return answer
+
+    def port(self, number):
+        """Return the counters of a port."""
+        return self("counters")["ports"][number]
+
+    def verified(self, port, frames):
+        """Check that a verifying sink got so many frames of a generator, each whole and once."""
+        verify = self.port(port)["wire"]["sink"]["verify"]
+        wrong = sum(verify[name] for name in ("bad", "lost", "out_of_order", "duplicate"))
+        assert verify["good"] == frames and not wrong, f"not {frames} good: {verify}"
+
+    def events(self):
+        """Return what was misbehaviour, by port and name."""
+        return {(number, name): count for number, port in enumerate(self("counters")["ports"])
+                for name, count in port["events"].items() if count}
+
+    @contextlib.contextmanager
+    def no_event(self):
+        """Check that nothing inside is misbehaviour."""
+        before = self.events()
+        yield
+        after = self.events()
+        assert after == before, f"misbehaviour: {after}, before: {before}"
+
+
+# TCP transfers with lab/guest/peer.py
+
+def exactly(connection, size):
+    """Return `size` bytes of a connection."""
+    data = bytearray()
+    while len(data) < size:
+        part = connection.recv(min(size - len(data), 1 << 20))
+        assert part, f"the connection ended after {len(data)} of {size} bytes"
+        data += part
+    return bytes(data)
+
+
+def transfer(address, size):
+    """Send `size` bytes to the peer, get as many from it, and compare their checksums."""
+    data = os.urandom(1 << 20) * (size >> 20)
+    with socket.create_connection((address, PEER_PORT), timeout=60) as connection:
+        connection.sendall(f"put {len(data):12}".encode())
+        connection.sendall(data)
+        digest = exactly(connection, 32)
+        assert digest == hashlib.sha256(data).digest(), "sent bytes arrived damaged"
+        connection.sendall(f"get {len(data):12}".encode())
+        data = exactly(connection, len(data))
+        digest = exactly(connection, 32)
+        assert digest == hashlib.sha256(data).digest(), "bytes received are damaged"

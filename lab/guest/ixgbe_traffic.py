@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Traffic through ixgbe ports, the same for each way in which nicsim keeps time.
+
+eth0 is a tap of the lab, where lab/guest/peer.py listens. eth1 gets generator frames and is
+checked by a sink, which sits at eth2, too. Prints TAP. Argument: "patched" or "base".
+"""
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+
+from harness import Nicsim, Tap, eventually, finish, shell, start, start_and_wait, stop, transfer
+
+TIMINGS = ("lockstep", "async", "late", "group", "itr", "coalesce")
+ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
+FRAMES = 10000
+PORT, OTHER = 1, 2  # of the generator, and where else its frames may come out
+nicsim = Nicsim()
+
+
+# The generator and the sinks
+
+@contextlib.contextmanager
+def comes_out(sink=PORT, frames=FRAMES):
+    """Check that all frames that are sent inside come out of the port of the sink, once."""
+    for port in PORT, OTHER:
+        nicsim("sink", port, "reset")
+    yield
+    nicsim.verified(sink, frames)
+
+
+def generate():
+    """Send the frames into eth1 and wait until the port has taken them."""
+    before = nicsim.port(PORT)["wire"]["to_chip"]
+    nicsim("gen", PORT, "start", f"count={FRAMES}")
+    eventually("all frames at the port",
+               lambda: nicsim.port(PORT)["wire"]["to_chip"] - before >= FRAMES)
+
+
+def handed_up():
+    """Return how many frames the driver says it has taken out of its rings, XDP's included."""
+    said = shell("ethtool -S eth1")
+    return int(said.split(" rx_packets: ")[1].split()[0])
+
+
+# The tests
+
+def ping():
+    """Ping a machine, without a loss."""
+    said = shell(f"ping -q -c 50 -i 0.01 -W 3 {PEER_ADDRESS}")
+    assert " 50 received" in said, said
+
+
+@contextlib.contextmanager
+def xdp_bench(*args):
+    """Run xdp-bench while inside."""
+    with subprocess.Popen(["xdp-bench", *args], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as process:
+        eventually("program", lambda: process.poll() is not None or
+                   "prog/xdp" in shell("ip link show eth1"))
+        settle()
+        yield
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 0, said
+
+
+def settle():
+    """Wait until eth1 and eth2 have a link: an XDP program makes the driver reset them."""
+    eventually("links", lambda: all("LOWER_UP" in shell(f"ip link show {name}")
+                                    for name in ("eth1", "eth2")))
+
+
+def xdp(action, sink, *args):
+    """A native program takes every frame; what it sends comes out."""
+    with xdp_bench(action, "eth1", *args), comes_out(sink, FRAMES if sink else 0):
+        before = handed_up()
+        generate()
+        time.sleep(1)
+        assert handed_up() - before == FRAMES, handed_up() - before
+
+
+def xdpsock_args(how, copy, busy):
+    """Return the options of an xdpsock."""
+    return ["-N", {"copy": "-c", "zero-copy": "-z"}[copy], *(["-B"] if busy else []),
+            *(["--attach", "--force"] if how == "attach" else [])]
+
+
+def check_how(result, how, copy):
+    """Check how a socket says it got its frames."""
+    assert (result["how"], result["copy_mode"], result["mode"]) == (how, copy, "native"), result
+
+
+def rxdrop(how, copy, busy):
+    """A socket receives every frame."""
+    socket = start_and_wait("eth1", "-r", *xdpsock_args(how, copy, busy))
+    settle()
+    generate()
+    result = stop(socket)
+    assert result["rx_packets"] == FRAMES, result
+    check_how(result, how, copy)
+
+
+def l2fwd(how, copy, busy):
+    """Every frame goes through a socket and back out."""
+    socket = start_and_wait("eth1", "-l", *xdpsock_args(how, copy, busy))
+    settle()
+    with comes_out():
+        generate()
+        result = stop(socket)
+    assert result["rx_packets"] == result["tx_packets"] == FRAMES, result
+    check_how(result, how, copy)
+
+
+def txonly(how, copy, busy):
+    """A socket sends, and all of it comes out."""
+    before = nicsim.port(PORT)["wire"]["from_chip"]
+    result = finish(start("eth1", "-t", "-C", str(FRAMES), *xdpsock_args(how, copy, busy)))
+    assert result["tx_packets"] == FRAMES, result
+    sent = nicsim.port(PORT)["wire"]["from_chip"] - before
+    assert sent == FRAMES, sent
+
+
+def set_up():
+    """Load the driver; one queue for the generator, as a socket is on one."""
+    shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe ixgbe; "
+          f"ip addr add {ADDRESS} dev eth0; ip link set eth0 up")
+    for interface in "eth1", "eth2":
+        shell(f"ethtool -L {interface} combined 1; ip link set {interface} promisc on up; "
+              f"echo 2 >/sys/class/net/{interface}/napi_defer_hard_irqs; "
+              f"echo 200000 >/sys/class/net/{interface}/gro_flush_timeout")
+    eventually("peer", lambda: "1 received" in
+               shell(f"ping -q -c 1 -W 1 {PEER_ADDRESS} || true"))
+
+
+def main():
+    """Run the tests of one kernel."""
+    tap = Tap(nicsim.no_event)
+    set_up()
+    hows = ("xskmap", "attach") if sys.argv[1] == "patched" else ("xskmap",)
+    sockets = [(how, copy, busy) for how in hows for copy in ("copy", "zero-copy")
+               for busy in (False, True)]
+    for timing in TIMINGS:
+        for port in range(3):
+            nicsim("timing", port, timing)
+        tap.test(f"{timing}: ping", ping)
+        tap.test(f"{timing}: TCP with checksums", transfer, PEER_ADDRESS, 8 << 20)
+        for action, sink, *args in (("drop", 0), ("pass", 0), ("tx", PORT, "-p", "swap-macs"),
+                                    ("redirect", OTHER, "eth2")):
+            tap.test(f"{timing}: XDP {action}", xdp, action, sink, *args)
+        for run in rxdrop, l2fwd, txonly:
+            for how, copy, busy in sockets:
+                tap.test(f"{timing}: {run.__name__} {how} {copy}{', busy poll' * busy}",
+                         run, how, copy, busy)
+    tap.plan()
+
+
+if __name__ == "__main__":
+    main()

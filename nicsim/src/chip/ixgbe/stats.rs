@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Statistics (data sheet 8.2.3.23): the registers that reads clear, and totals since
+//! start beside them.
+
+use super::regs::{Registers, at};
+use crate::frame;
+
+/// Octets are counted with the CRC.
+const CRC: u32 = 4;
+/// Queues that have counters of their own for Rx.
+const QUEUES: u32 = 16;
+
+macro_rules! totals {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Totals since start, which nothing clears.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Totals { $($(#[$doc])* pub $name: u64,)* }
+
+        impl Totals {
+            /// Names and values.
+            pub fn list(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name),)*]
+            }
+        }
+    };
+}
+
+totals! {
+    /// Frames from the wire, whatever became of them.
+    rx_wire,
+    /// Frames in the guest's buffers.
+    rx_frames,
+    /// Their bytes, without CRC.
+    rx_bytes,
+    /// Frames while link or receiver were off.
+    rx_disabled,
+    /// Frames that no filter wanted.
+    rx_filtered,
+    /// Frames too long or too short.
+    rx_bad_length,
+    /// Frames that found the packet buffer full.
+    rx_missed,
+    /// Frames dropped for want of descriptors, or for a queue that is off.
+    rx_no_descriptor,
+    /// Frames dropped by a flow director filter.
+    rx_fdir_dropped,
+    /// XOFF frames sent.
+    xoff_sent,
+    /// XOFF frames received.
+    xoff_received,
+    /// Frames sent.
+    tx_frames,
+    /// Their bytes, without CRC.
+    tx_bytes,
+    /// Resets by the driver or the bus.
+    resets,
+}
+
+/// Index of the size class: 64, to 127, 255, 511, 1023, and above, with CRC.
+fn size_class(length: u32) -> u32 {
+    match length + CRC {
+        0..=64 => 0,
+        65..=127 => 1,
+        128..=255 => 2,
+        256..=511 => 3,
+        512..=1023 => 4,
+        _ => 5,
+    }
+}
+
+fn count_cast(registers: &mut Registers, frame: &[u8], broadcast: u32, multicast: u32) {
+    if frame::is_broadcast(frame) {
+        registers.count(broadcast, 1);
+    } else if frame::is_multicast(frame) {
+        registers.count(multicast, 1);
+    }
+}
+
+/// A frame came from the wire.
+pub fn arrived(registers: &mut Registers, frame: &[u8]) {
+    registers.count(at::TPR, 1);
+    registers.count_octets(at::TORL, frame.len() as u32 + CRC);
+}
+
+/// It passed the filters.
+pub fn accepted(registers: &mut Registers, frame: &[u8]) {
+    let length = frame.len() as u32;
+    registers.count(at::GPRC, 1);
+    registers.count_octets(at::GORCL, length + CRC);
+    registers.count(at::PRC64 + 4 * size_class(length), 1);
+    count_cast(registers, frame, at::BPRC, at::MPRC);
+}
+
+/// It is in the buffers of `queue`.
+pub fn delivered(registers: &mut Registers, queue: u32, length: usize) {
+    if queue < QUEUES {
+        let base = at::RX_LOW + 0x40 * queue;
+        registers.count(base + 0x30, 1);
+        registers.count_octets(base + 0x34, length as u32 + CRC);
+    }
+}
+
+/// It was dropped for want of descriptors in `queue`.
+pub fn dropped(registers: &mut Registers, queue: u32) {
+    if queue < QUEUES {
+        registers.count(at::RX_LOW + 0x430 + 0x40 * queue, 1);
+    }
+}
+
+/// A frame of `queue` went out.
+pub fn sent(registers: &mut Registers, queue: u32, frame: &[u8]) {
+    let length = frame.len() as u32;
+    registers.count(at::GPTC, 1);
+    registers.count(at::TPT, 1);
+    registers.count_octets(at::GOTCL, length + CRC);
+    registers.count(at::PTC64 + 4 * size_class(length), 1);
+    count_cast(registers, frame, at::BPTC, at::MPTC);
+    registers.count(at::TX + 0x30 + 0x40 * queue, 1);
+    if queue < QUEUES {
+        registers.count_octets(at::QBTC + 8 * queue, length + CRC);
+    }
+}

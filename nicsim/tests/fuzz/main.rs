@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Hostile guests, wires and timings against the chips: whatever happens is counted, and
+//! never ends in a crash, a hang, or DMA where it may not be.
+//!
+//! ```text
+//! cargo test --test fuzz                               five seconds, and the kept seeds
+//! NICSIM_FUZZ_SECONDS=600 cargo test --test fuzz       longer
+//! NICSIM_FUZZ_SEED=1234 cargo test --test fuzz         one seed again
+//! ```
+//!
+//! A seed decides all: it is printed when something fails. Seeds that found something
+//! are kept in `seeds/`, one file for each finding.
+
+mod frames;
+mod ixgbe;
+mod random;
+mod world;
+mod worst;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use ixgbe::Driver;
+use nicsim::chip::Chip;
+use rustix::time::{ClockId, clock_gettime};
+use world::World;
+
+/// Steps of one run.
+const STEPS: u32 = 400;
+/// A step that takes more time on the processor hangs.
+const STEP_LIMIT: Duration = Duration::from_secs(1);
+/// So much without the end of a step is endless, even on a busy machine.
+const ENDLESS: Duration = Duration::from_secs(30);
+
+/// The run that is under way, and how many steps all runs had, for the watchdog.
+static SEED: AtomicU64 = AtomicU64::new(0);
+static STEP: AtomicU64 = AtomicU64::new(0);
+
+/// Processor time of this thread.
+fn used() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Does one step; what takes too much time on the processor fails.
+fn timed<T>(what: &str, step: impl FnOnce() -> T) -> T {
+    let start = used();
+    let result = step();
+    let took = used() - start;
+    assert!(took < STEP_LIMIT, "{what} took {took:?}");
+    result
+}
+
+/// What the chips counted, over all runs: a fuzz that moves no frame finds nothing.
+type Counts = BTreeMap<&'static str, u64>;
+
+/// One run: a driver starts, then anything happens.
+fn run(seed: u64, counts: &mut Counts) {
+    SEED.store(seed, Ordering::Relaxed);
+    let mut world = World::new(seed);
+    let mut driver = Driver::probe(&mut world);
+    for step in 0..STEPS {
+        timed(&format!("step {step}"), || {
+            if world.random.once_in(2) {
+                driver.act(&mut world);
+            } else {
+                world.act();
+            }
+            world.check();
+        });
+        STEP.fetch_add(1, Ordering::Relaxed);
+    }
+    world.finish(&driver);
+    for (name, count) in world.chip.counters().into_iter().chain(world.host.events.iter()) {
+        *counts.entry(name).or_default() += count;
+    }
+}
+
+/// Runs `seed`; what fails names it.
+fn run_named(seed: u64, counts: &mut Counts) {
+    if let Err(failure) = catch_unwind(AssertUnwindSafe(|| run(seed, counts))) {
+        eprintln!("fuzz: failed with NICSIM_FUZZ_SEED={seed}");
+        resume_unwind(failure);
+    }
+}
+
+/// Ends the program when a step does not end.
+fn watch() {
+    let mut last = (STEP.load(Ordering::Relaxed), Instant::now());
+    loop {
+        std::thread::sleep(Duration::from_millis(200));
+        let step = STEP.load(Ordering::Relaxed);
+        if step != last.0 {
+            last = (step, Instant::now());
+        } else if last.1.elapsed() > ENDLESS {
+            eprintln!("fuzz: endless with NICSIM_FUZZ_SEED={}", SEED.load(Ordering::Relaxed));
+            std::process::abort();
+        }
+    }
+}
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// The seeds in `seeds/`: numbers, one on a line, `#` begins a comment.
+fn kept_seeds() -> Vec<u64> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds");
+    let files = std::fs::read_dir(folder).expect("seeds").map(|file| file.expect("seed"));
+    let texts = files.map(|file| std::fs::read_to_string(file.path()).expect("seed"));
+    let texts: Vec<String> = texts.collect();
+    let lines = texts.iter().flat_map(|text| text.lines());
+    let lines = lines.filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.parse().expect("a number")).collect()
+}
+
+#[test]
+fn hostile_guest() {
+    std::thread::spawn(watch);
+    let mut counts = Counts::new();
+    if let Some(seed) = setting("NICSIM_FUZZ_SEED") {
+        run_named(seed, &mut counts);
+        return;
+    }
+    let kept = kept_seeds();
+    kept.iter().for_each(|seed| run_named(*seed, &mut counts));
+    let limit = Duration::from_secs(setting("NICSIM_FUZZ_SECONDS").unwrap_or(5));
+    let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let first = clock.map_or(0, |time| time.as_nanos() as u64);
+    let (start, mut runs) = (Instant::now(), 0);
+    while start.elapsed() < limit {
+        run_named(first.wrapping_add(runs), &mut counts);
+        runs += 1;
+    }
+    println!("fuzz: {} kept seeds, {runs} from {first}: {counts:?}", kept.len());
+    assert!(counts["rx_frames"] > 0 && counts["tx_frames"] > 0, "no frame passed");
+}

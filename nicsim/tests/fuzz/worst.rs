@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The most work that a guest can ask for with one register write: what chance would
+//! find too rarely. Each call of the chip has to come back soon, since it holds up all
+//! ports; all the work may take as long as it takes.
+
+use nicsim::chip::Chip;
+use nicsim::host::Timing;
+
+use crate::random::Random;
+use crate::{frames, timed};
+use crate::world::{BUFFERS, RINGS, World};
+
+const DATA: u64 = 3 << 20 | 1 << 29;
+const CONTEXT: u64 = 2 << 20 | 1 << 29;
+const EOP: u64 = 1 << 24;
+const TSE: u64 = 1 << 31;
+
+/// A chip that sends, with all queues on one ring.
+fn sender(loopback: bool, descriptors: &[(u64, u64)]) -> World {
+    let mut world = World::new(1);
+    world.host.timing = Timing::LOCKSTEP;
+    let (frame, _) = (1..)
+        .map(|seed| frames::well_formed(&mut Random::new(seed), 0))
+        .find(|(_, shape)| shape.ipv4 && shape.l4 == 1 && shape.mac_len == 14)
+        .expect("one of many");
+    world.host.memory.write(BUFFERS.start, &frame).expect("mapped");
+    let places = RINGS.step_by(16).zip(descriptors.iter().cycle());
+    for (place, (low, high)) in places {
+        world.store(place, *low);
+        world.store(place + 8, *high);
+    }
+    world.write32(0x05080, 0x702); // FCTRL: all frames
+    world.write32(0x04240, 0x1_0c0f | u32::from(loopback) << 15); // HLREG0
+    world.write32(0x03000, 1); // RXCTRL.RXEN
+    world.write32(0x04a80, 1); // DMATXCTL.TE
+    for queue in 0..128 {
+        let registers = 0x6000 + 0x40 * queue;
+        world.write32(registers, RINGS.start as u32);
+        world.write32(registers + 8, (RINGS.end - RINGS.start) as u32);
+        world.write32(registers + 0x28, 1 << 25);
+    }
+    world
+}
+
+/// Frames of 256 KB, to be cut into segments with `mss` bytes of payload. Without RS, so
+/// that no write-back changes the ring that all queues share.
+fn large_sends(mss: u64) -> Vec<(u64, u64)> {
+    let context = (14 << 9 | 20, CONTEXT | 3 << 10 | 20 << 40 | mss << 48);
+    let payload = (BUFFERS.start, DATA | TSE | 0xffff | 0x40000 << 46 | 0x300 << 32);
+    let last = (BUFFERS.start, payload.1 | EOP);
+    vec![context, payload, payload, payload, last]
+}
+
+/// All tails move; then the chip is called for a while. Returns how many frames it sent.
+fn exhaust(mut world: World, what: &str) -> u64 {
+    let tail = ((RINGS.end - RINGS.start) / 16 - 1) as u32;
+    for queue in 0..128 {
+        timed(what, || world.write32(0x6000 + 0x40 * queue + 0x18, tail));
+        timed(what, || world.check());
+    }
+    for _ in 0..8 {
+        timed(what, || world.chip.run(&mut world.host));
+        world.check();
+    }
+    let counters = world.chip.counters();
+    counters.iter().find(|(name, _)| *name == "tx_frames").map_or(0, |(_, count)| *count)
+}
+
+#[test]
+fn frames_without_end() {
+    assert_eq!(exhaust(sender(false, &[(BUFFERS.start, DATA | 0xffff)]), "no EOP"), 0);
+    assert_eq!(exhaust(sender(false, &[(0, 0)]), "nothing"), 0);
+    assert_ne!(exhaust(sender(true, &[(BUFFERS.start, DATA | EOP | 14)]), "runts"), 0);
+}
+
+#[test]
+fn large_sends_of_small_segments() {
+    for mss in [0, 1, 8, 64, 0xffff] {
+        let sent = [false, true].map(|loopback| {
+            exhaust(sender(loopback, &large_sends(mss)), &format!("MSS {mss}"))
+        });
+        assert_eq!(sent.map(|frames| frames > 0), [mss == 64; 2], "{mss}");
+    }
+}
+
+#[test]
+fn large_sends_into_a_full_flow_director() {
+    let mut world = sender(true, &large_sends(64));
+    world.write32(0x0ee00, 1 << 4 | 3); // FDIRCTRL: perfect filters
+    for filter in 0..8_192 {
+        world.write32(0x0ee28, filter << 16); // FDIRHASH
+        world.write32(0x0ee18, filter); // FDIRIPSA
+        timed("filter", || world.write32(0x0ee2c, 1 | 1 << 15)); // FDIRCMD
+    }
+    assert_ne!(exhaust(world, "filters"), 0);
+}
