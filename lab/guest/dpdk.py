@@ -26,7 +26,7 @@ class Testpmd:
 
     def __init__(self, *args, eal=()):
         self.process = subprocess.Popen(
-            ["dpdk-testpmd", "-l", "0-1", "--in-memory", "-m", "192", *eal,
+            ["stdbuf", "-o0", "dpdk-testpmd", "-l", "0-1", "--in-memory", "-m", "192", *eal,
              *(word for address in PCI for word in ("-a", address)), "--",
              "-i", "--total-num-mbufs=40000", "--rss-udp", *args],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

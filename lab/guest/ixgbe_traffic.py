@@ -59,12 +59,14 @@ def xdp_bench(*args):
     """Run xdp-bench while inside."""
     with subprocess.Popen(["xdp-bench", *args], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True) as process:
-        eventually("program", lambda: process.poll() is not None or
-                   "prog/xdp" in shell("ip link show eth1"))
-        settle()
-        yield
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        try:
+            eventually("program", lambda: process.poll() is not None or
+                       "prog/xdp" in shell("ip link show eth1"))
+            settle()
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
         assert process.returncode == 0, said
 
 

@@ -69,7 +69,10 @@ pub struct Events {
 impl Events {
     /// Counters at zero; `label` names the port in the log.
     pub fn new(label: impl Into<String>) -> Self {
-        Self { label: label.into(), ..Self::default() }
+        Self {
+            label: label.into(),
+            ..Self::default()
+        }
     }
 
     /// Counts `event`; the first of its kind is logged with `detail`.
@@ -88,7 +91,9 @@ impl Events {
 
     /// Name and count of each kind, zeros included.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        Event::ALL.iter().map(|event| (event.name(), self.count(*event)))
+        Event::ALL
+            .iter()
+            .map(|event| (event.name(), self.count(*event)))
     }
 
     /// Sum over all kinds.

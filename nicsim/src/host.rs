@@ -146,7 +146,8 @@ impl Host {
     /// Whether DMA is allowed; notes it if not.
     pub fn may_dma(&mut self) -> bool {
         if !self.bus_master {
-            self.events.note(Event::NotBusMaster, || "DMA was due".into());
+            self.events
+                .note(Event::NotBusMaster, || "DMA was due".into());
         }
         self.bus_master
     }

@@ -54,6 +54,8 @@ pub struct Port {
     tally: Tally,
     /// When the chip is to be run again at the latest.
     chip_due: Option<Instant>,
+    /// The peer sent XOFF, and no XON yet.
+    paused: bool,
     /// What the source said last; none while the chip takes no more.
     source: Option<Next>,
 }
@@ -89,6 +91,7 @@ impl Port {
             trace: None,
             tally: Tally::default(),
             chip_due: None,
+            paused: false,
             source: None,
             chip,
             label,
@@ -122,12 +125,16 @@ impl Port {
     /// All counters, as the control socket shows them.
     pub fn counters(&self) -> Value {
         let object = |pairs: Vec<(&str, u64)>| -> Map<String, Value> {
-            pairs.into_iter().map(|(name, count)| (name.into(), count.into())).collect()
+            pairs
+                .into_iter()
+                .map(|(name, count)| (name.into(), count.into()))
+                .collect()
         };
         let (source, sink) = match &self.attachment {
-            Attachment::Open { source, sink } => {
-                (source.as_ref().map(|source| source.counters()), sink.counters())
-            }
+            Attachment::Open { source, sink } => (
+                source.as_ref().map(|source| source.counters()),
+                sink.counters(),
+            ),
             _ => (None, Value::Null),
         };
         json!({
@@ -203,6 +210,14 @@ impl Port {
         }
     }
 
+    /// The peer says whether the port has to pause; the chip counts each time it begins.
+    fn pause(&mut self, paused: bool) {
+        if paused && !self.paused {
+            self.chip.xoff_received();
+        }
+        self.paused = paused;
+    }
+
     /// Takes the next frame that the chip sends; false if there is none.
     fn send(&mut self, frame: &mut Vec<u8>) -> bool {
         let sent = self.host.tx.pop(frame);
@@ -248,7 +263,11 @@ impl Port {
     }
 
     fn ask_source(&mut self, frame: &mut Vec<u8>) -> Option<Next> {
-        let Attachment::Open { source: Some(source), .. } = &mut self.attachment else {
+        let Attachment::Open {
+            source: Some(source),
+            ..
+        } = &mut self.attachment
+        else {
             return None;
         };
         let full = self.host.faults.unplugged
@@ -264,11 +283,12 @@ impl Port {
     /// The descriptor that tells when the source has frames again, if it waits for it.
     fn source_fd(&self) -> Option<PollFd<'_>> {
         match &self.attachment {
-            Attachment::Open { source: Some(source), .. }
-                if self.source == Some(Next::Idle) =>
-            {
-                source.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
-            }
+            Attachment::Open {
+                source: Some(source),
+                ..
+            } if self.source == Some(Next::Idle) => source
+                .fd()
+                .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
             _ => None,
         }
     }
@@ -311,9 +331,10 @@ impl Port {
     fn command(&mut self, to_source: bool, words: &[String]) -> Result<Value, String> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match &mut self.attachment {
-            Attachment::Open { source: Some(source), .. } if to_source => {
-                source.command(&words)
-            }
+            Attachment::Open {
+                source: Some(source),
+                ..
+            } if to_source => source.command(&words),
             Attachment::Open { sink, .. } if !to_source => sink.command(&words),
             _ => Err(format!("nothing of that kind is wired to {}", self.label)),
         }
@@ -325,7 +346,9 @@ impl Device for Port {
         match region {
             0 => self.function.bar0_size,
             REGION_CONFIG => CONFIG_SIZE as u64,
-            bar if bar == u32::from(self.function.msix.bar) => self.function.msix.bar_size,
+            bar if bar == u32::from(self.function.msix.bar) => {
+                self.function.msix.bar_size
+            }
             _ => 0,
         }
     }
@@ -368,12 +391,14 @@ impl Device for Port {
     }
 
     fn dma_map(&mut self, map: DmaMap) -> io::Result<()> {
-        self.host.memory.map(map.iova, map.size, map.file, map.writable)
+        self.host
+            .memory
+            .map(map.iova, map.size, map.file, map.writable)
     }
 
     fn dma_unmap(&mut self, range: Option<(u64, u64)>) -> io::Result<()> {
         match range {
-            Some((iova, size)) => self.host.memory.unmap(iova, size).map(drop),
+            Some((iova, size)) => self.host.memory.unmap(iova, size),
             None => {
                 self.host.memory.clear();
                 Ok(())
@@ -425,7 +450,8 @@ impl Lab {
     ) -> io::Result<usize> {
         let number = self.ports.len();
         let listener = control::listen(socket)?;
-        self.ports.push(Port::new(format!("port {number}"), chip, listener, timing));
+        self.ports
+            .push(Port::new(format!("port {number}"), chip, listener, timing));
         Ok(number)
     }
 
@@ -463,11 +489,20 @@ impl Lab {
     fn wait(&mut self, busy: bool) -> io::Result<()> {
         let due = self.ports.iter().filter_map(Port::due).min();
         let until = |due: Instant| due.saturating_duration_since(Instant::now());
-        let timeout = if busy { Some(Duration::ZERO) } else { due.map(until) };
+        let timeout = if busy {
+            Some(Duration::ZERO)
+        } else {
+            due.map(until)
+        };
         if timeout != Some(Duration::ZERO) {
             self.ports.iter_mut().for_each(Port::flush);
         }
-        let Self { ports, control, ready, .. } = self;
+        let Self {
+            ports,
+            control,
+            ready,
+            ..
+        } = self;
         let mut fds: Vec<_> = ports.iter().map(Port::poll_fd).collect();
         fds.extend(control.iter().flat_map(control::Server::fds));
         let clients = fds.len();
@@ -504,8 +539,8 @@ impl Lab {
     fn round(&mut self) -> bool {
         let now = Instant::now();
         let mut moved = false;
+        self.ports.iter_mut().for_each(|port| port.run(now));
         for number in 0..self.ports.len() {
-            self.ports[number].run(now);
             moved |= self.drain(number);
             moved |= self.ports[number].feed(&mut self.frame);
         }
@@ -525,6 +560,7 @@ impl Lab {
             let paused = peer.and_then(|peer| ports.get(peer)).is_some_and(|peer| {
                 peer.chip.sends_pause() && ports[number].chip.heeds_pause()
             });
+            ports[number].pause(paused);
             if paused || !ports[number].send(frame) {
                 break;
             }
@@ -570,7 +606,9 @@ impl Lab {
     }
 
     fn port(&mut self, number: usize) -> Result<&mut Port, String> {
-        self.ports.get_mut(number).ok_or_else(|| format!("there is no port {number}"))
+        self.ports
+            .get_mut(number)
+            .ok_or_else(|| format!("there is no port {number}"))
     }
 
     /// Plugs a port's cable in or out: both of its ends see that.
@@ -687,7 +725,11 @@ mod tests {
 
     fn source(left: usize, last: Next, patient: bool) -> Attachment {
         Attachment::Open {
-            source: Some(Box::new(TestSource { left, last, patient })),
+            source: Some(Box::new(TestSource {
+                left,
+                last,
+                patient,
+            })),
             sink: Box::new(CountingSink::new(false)),
         }
     }
@@ -704,7 +746,11 @@ mod tests {
             let name = format!("nicsim-lab-{name}-{}", std::process::id());
             let folder = std::env::temp_dir().join(name);
             std::fs::create_dir_all(&folder).unwrap();
-            let mut bench = Self { lab: Lab::default(), folder, states: Vec::new() };
+            let mut bench = Self {
+                lab: Lab::default(),
+                folder,
+                states: Vec::new(),
+            };
             for number in 0..ports {
                 let state = Rc::new(RefCell::new(State::default()));
                 state.borrow_mut().enabled = true;
@@ -735,7 +781,10 @@ mod tests {
         /// Numbers of the frames that a chip got, which are forgotten.
         fn received(&self, port: usize) -> Vec<u8> {
             let mut state = self.states[port].borrow_mut();
-            std::mem::take(&mut state.received).iter().map(|frame| frame[0]).collect()
+            std::mem::take(&mut state.received)
+                .iter()
+                .map(|frame| frame[0])
+                .collect()
         }
 
         fn log(&self, port: usize) -> Vec<String> {
@@ -891,7 +940,10 @@ mod tests {
         let mut bench = Bench::new("unplugged", 2);
         bench.lab.ports[0].attachment = Attachment::Cable(1);
         bench.lab.ports[1].attachment = Attachment::Cable(0);
-        bench.lab.execute("fault 0 unplug".parse().unwrap()).unwrap();
+        bench
+            .lab
+            .execute("fault 0 unplug".parse().unwrap())
+            .unwrap();
         for (region, offset) in [(0, 0), (7, 0)] {
             let mut data = [0; 4];
             bench.lab.ports[0].region_read(region, offset, &mut data);
@@ -918,7 +970,11 @@ mod tests {
         bench.turn();
         assert_eq!(bench.received(0).len(), 1);
         for (enabled, sends_pause) in [(false, false), (true, true)] {
-            let state = State { enabled, sends_pause, ..State::default() };
+            let state = State {
+                enabled,
+                sends_pause,
+                ..State::default()
+            };
             bench.states[0].replace(state);
             bench.turn();
             assert_eq!(bench.received(0).len(), 0);

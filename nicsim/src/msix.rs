@@ -34,7 +34,11 @@ pub struct Msix {
 impl Msix {
     /// `vectors` vectors that nobody listens to.
     pub fn new(vectors: usize) -> Self {
-        Self { vectors: std::iter::repeat_with(Vector::default).take(vectors).collect() }
+        Self {
+            vectors: std::iter::repeat_with(Vector::default)
+                .take(vectors)
+                .collect(),
+        }
     }
 
     /// The number of vectors.

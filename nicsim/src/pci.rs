@@ -101,11 +101,17 @@ struct Image {
 
 impl Image {
     fn new(function: &Function) -> Self {
-        let mut image =
-            Self { bytes: vec![0; CONFIG_SIZE], writable: vec![0; CONFIG_SIZE] };
+        let mut image = Self {
+            bytes: vec![0; CONFIG_SIZE],
+            writable: vec![0; CONFIG_SIZE],
+        };
         image.add_header(function);
         image.add_pm(function.pm_offset.into(), function.msix_offset);
-        image.add_msix(function.msix_offset.into(), function.pcie_offset, &function.msix);
+        image.add_msix(
+            function.msix_offset.into(),
+            function.pcie_offset,
+            &function.msix,
+        );
         image.add_pcie(function.pcie_offset.into(), function.link);
         image
     }
@@ -126,8 +132,11 @@ impl Image {
         let class = function.class << 8 | u32::from(function.revision);
         self.set(REVISION, &class.to_le_bytes());
         self.set_writable(CACHE_LINE_SIZE, 0x00FF);
-        let prefetchable =
-            if function.bar0_prefetchable { BAR_PREFETCHABLE } else { 0 };
+        let prefetchable = if function.bar0_prefetchable {
+            BAR_PREFETCHABLE
+        } else {
+            0
+        };
         self.set(BARS, &[BAR_64 | prefetchable]);
         self.set(BARS + 4 * usize::from(function.msix.bar), &[BAR_64]);
         self.set(SUBSYSTEM, &function.subsystem_vendor.to_le_bytes());
@@ -147,7 +156,10 @@ impl Image {
     fn add_msix(&mut self, at: usize, next: u8, layout: &MsixLayout) {
         let bar = u32::from(layout.bar);
         self.set(at, &[CAP_MSIX, next]);
-        self.set(at + 2, &(layout.vectors.wrapping_sub(1) & 0x7FF).to_le_bytes());
+        self.set(
+            at + 2,
+            &(layout.vectors.wrapping_sub(1) & 0x7FF).to_le_bytes(),
+        );
         self.set_writable(at + 2, 0xC000);
         self.set(at + 4, &(layout.table_offset | bar).to_le_bytes());
         self.set(at + 8, &(layout.pba_offset | bar).to_le_bytes());
@@ -271,7 +283,10 @@ pub(crate) mod tests {
         let bars: Vec<u32> = (0..6).map(|bar| read32(&config, 0x10 + 4 * bar)).collect();
         assert_eq!(bars, [4, 0, 0, 0, 4, 0]);
         assert_eq!(read32(&config, 0x2C), 0x000C_8086);
-        let other = Function { bar0_prefetchable: true, ..function() };
+        let other = Function {
+            bar0_prefetchable: true,
+            ..function()
+        };
         assert_eq!(read32(&ConfigSpace::new(&other), 0x10), 0xC);
     }
 

@@ -164,7 +164,10 @@ impl Header {
         if (HEADER..=MAX_MESSAGE).contains(&size) {
             Ok(size)
         } else {
-            Err(io::Error::new(ErrorKind::InvalidData, format!("message of {size} bytes")))
+            Err(io::Error::new(
+                ErrorKind::InvalidData,
+                format!("message of {size} bytes"),
+            ))
         }
     }
 }
@@ -204,7 +207,11 @@ struct Input {
 
 impl Input {
     fn new() -> Self {
-        Self { bytes: vec![0; INPUT], filled: 0..0, fds: Vec::new() }
+        Self {
+            bytes: vec![0; INPUT],
+            filled: 0..0,
+            fds: Vec::new(),
+        }
     }
 
     /// Size of the message that begins the buffer; of a header if that is not complete.
@@ -227,8 +234,11 @@ impl Input {
         }
         let start = self.filled.start;
         self.filled.start += self.wanted()?;
-        let fds =
-            if self.filled.is_empty() { std::mem::take(&mut self.fds) } else { Vec::new() };
+        let fds = if self.filled.is_empty() {
+            std::mem::take(&mut self.fds)
+        } else {
+            Vec::new()
+        };
         Ok(Some((start..self.filled.start, fds)))
     }
 
@@ -241,7 +251,11 @@ impl Input {
         if self.bytes.len() < wanted {
             self.bytes.resize(wanted, 0);
         }
-        let limit = if self.fds.is_empty() { self.bytes.len() } else { wanted };
+        let limit = if self.fds.is_empty() {
+            self.bytes.len()
+        } else {
+            wanted
+        };
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let room = &mut self.bytes[self.filled.end..limit];
@@ -259,7 +273,11 @@ impl Input {
             }
         }
         self.filled.end += received;
-        if received > 0 { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
+        if received > 0 {
+            Ok(())
+        } else {
+            Err(ErrorKind::UnexpectedEof.into())
+        }
     }
 }
 
@@ -300,7 +318,10 @@ impl Output {
         }
         if let Err(error) = result {
             self.bytes.truncate(start + 8);
-            self.put_u32(&[FLAGS_REPLY | FLAGS_ERROR, error.raw_os_error().unsigned_abs()]);
+            self.put_u32(&[
+                FLAGS_REPLY | FLAGS_ERROR,
+                error.raw_os_error().unsigned_abs(),
+            ]);
         }
         let size = (self.bytes.len() - start) as u32;
         self.bytes[start + 4..start + 8].copy_from_slice(&size.to_ne_bytes());
@@ -332,7 +353,11 @@ pub struct Connection {
 impl Connection {
     /// Takes over a stream; it may be in blocking mode.
     pub fn new(stream: UnixStream) -> Self {
-        Self { stream, input: Input::new(), output: Output::default() }
+        Self {
+            stream,
+            input: Input::new(),
+            output: Output::default(),
+        }
     }
 
     /// To be polled for [`Self::interest`].
@@ -342,7 +367,11 @@ impl Connection {
 
     /// What to wait for: room for replies, or else messages.
     pub fn interest(&self) -> PollFlags {
-        if self.output.bytes.is_empty() { PollFlags::IN } else { PollFlags::OUT }
+        if self.output.bytes.is_empty() {
+            PollFlags::IN
+        } else {
+            PollFlags::OUT
+        }
     }
 
     /// Whether [`Self::serve`] has something to do without waiting for the client.
@@ -453,7 +482,12 @@ fn dma_map(
     if !fds.is_empty() {
         return Err(Errno::INVAL);
     }
-    let map = DmaMap { iova, size, file, writable: flags & MAP_WRITE != 0 };
+    let map = DmaMap {
+        iova,
+        size,
+        file,
+        writable: flags & MAP_WRITE != 0,
+    };
     device.dma_map(map).map_err(|error| errno(&error))
 }
 
@@ -526,7 +560,11 @@ fn set_irqs(
 ) -> Result<(), Errno> {
     let (flags, index) = (u32_at(payload, 4)?, u32_at(payload, 8)?);
     let (start, count) = (u32_at(payload, 12)?, u32_at(payload, 16)?);
-    let existing = if index == IRQ_MSIX { device.irq_count() } else { 0 };
+    let existing = if index == IRQ_MSIX {
+        device.irq_count()
+    } else {
+        0
+    };
     let in_range = start.checked_add(count).is_some_and(|end| end <= existing);
     match flags {
         SET_DISABLE if count == 0 && index == IRQ_MSIX => device.disable_irqs(),
@@ -553,10 +591,20 @@ impl Access {
     fn parse(payload: &[u8], device: &impl Device) -> Result<Self, Errno> {
         let offset = u64_at(payload, 0)?;
         let (region, count) = (u32_at(payload, 8)?, u32_at(payload, 12)?);
-        let size = if region < REGIONS { device.region_size(region) } else { 0 };
-        let inside = offset.checked_add(count.into()).is_some_and(|end| end <= size);
+        let size = if region < REGIONS {
+            device.region_size(region)
+        } else {
+            0
+        };
+        let inside = offset
+            .checked_add(count.into())
+            .is_some_and(|end| end <= size);
         if inside && (1..=MAX_DATA).contains(&(count as usize)) {
-            Ok(Self { offset, region, count: count as usize })
+            Ok(Self {
+                offset,
+                region,
+                count: count as usize,
+            })
         } else {
             Err(Errno::INVAL)
         }
@@ -616,7 +664,10 @@ pub(crate) mod tests {
 
     /// Words of 32 bits in the order of the host.
     pub(crate) fn words(values: &[u32]) -> Vec<u8> {
-        values.iter().flat_map(|value| value.to_ne_bytes()).collect()
+        values
+            .iter()
+            .flat_map(|value| value.to_ne_bytes())
+            .collect()
     }
 
     fn map_payload(flags: u32, offset: u64, iova: u64, size: u64) -> Vec<u8> {
@@ -670,7 +721,10 @@ pub(crate) mod tests {
         let mut header = [0; HEADER];
         stream.read_exact(&mut header).unwrap();
         let parsed = Header::parse(&header).unwrap();
-        assert_eq!((parsed.id, parsed.flags & FLAGS_TYPE), (0x1234, FLAGS_REPLY));
+        assert_eq!(
+            (parsed.id, parsed.flags & FLAGS_TYPE),
+            (0x1234, FLAGS_REPLY)
+        );
         let error = u32_at(&header, 12).unwrap();
         assert_eq!(parsed.flags & FLAGS_ERROR != 0, error != 0);
         let mut payload = vec![0; parsed.size as usize - HEADER];
@@ -687,7 +741,11 @@ pub(crate) mod tests {
 
     impl Log {
         fn result(&self) -> io::Result<()> {
-            if self.fail { Err(Errno::NOMEM.into()) } else { Ok(()) }
+            if self.fail {
+                Err(Errno::NOMEM.into())
+            } else {
+                Ok(())
+            }
         }
     }
 
@@ -699,16 +757,24 @@ pub(crate) mod tests {
             8
         }
         fn region_read(&mut self, region: u32, offset: u64, data: &mut [u8]) {
-            self.lines.push(format!("read {region} {offset:#x} {}", data.len()));
+            self.lines
+                .push(format!("read {region} {offset:#x} {}", data.len()));
             data.fill(0x5A);
         }
         fn region_write(&mut self, region: u32, offset: u64, data: &[u8]) {
-            self.lines.push(format!("write {region} {offset:#x} {data:?}"));
+            self.lines
+                .push(format!("write {region} {offset:#x} {data:?}"));
         }
         fn dma_map(&mut self, map: DmaMap) -> io::Result<()> {
             let offset = map.file.map(|(_, offset)| offset);
-            let DmaMap { iova, size, writable, .. } = map;
-            self.lines.push(format!("map {iova:#x} {size:#x} {offset:?} {writable}"));
+            let DmaMap {
+                iova,
+                size,
+                writable,
+                ..
+            } = map;
+            self.lines
+                .push(format!("map {iova:#x} {size:#x} {offset:?} {writable}"));
             self.result()
         }
         fn dma_unmap(&mut self, range: Option<(u64, u64)>) -> io::Result<()> {
@@ -735,7 +801,11 @@ pub(crate) mod tests {
     impl Bench {
         fn new() -> Self {
             let (client, server) = UnixStream::pair().unwrap();
-            Self { client, server: Connection::new(server), device: Log::default() }
+            Self {
+                client,
+                server: Connection::new(server),
+                device: Log::default(),
+            }
         }
 
         fn serve(&mut self) -> io::Result<usize> {
@@ -748,7 +818,12 @@ pub(crate) mod tests {
         }
 
         /// Sends a command and returns error and payload of its reply.
-        fn call(&mut self, command: u16, payload: &[u8], fds: &[OwnedFd]) -> (u32, Vec<u8>) {
+        fn call(
+            &mut self,
+            command: u16,
+            payload: &[u8],
+            fds: &[OwnedFd],
+        ) -> (u32, Vec<u8>) {
             send_fds(&self.client, &message(command, 0, payload), fds);
             assert_eq!(self.serve().unwrap(), 1);
             let (answered, error, payload) = reply(&self.client);
@@ -784,7 +859,10 @@ pub(crate) mod tests {
         let value: serde_json::Value = serde_json::from_slice(text).unwrap();
         assert_eq!(value["capabilities"]["max_msg_fds"], MAX_FDS);
         assert_eq!(value["capabilities"]["max_data_xfer_size"], MAX_DATA);
-        assert_eq!(value["capabilities"]["max_dma_maps"], crate::memory::MAX_MAPS);
+        assert_eq!(
+            value["capabilities"]["max_dma_maps"],
+            crate::memory::MAX_MAPS
+        );
         let other = [&1u16.to_ne_bytes()[..], &[0; 3]].concat();
         assert_eq!(bench.error(command::VERSION, &other, &[]), INVAL);
     }
@@ -795,14 +873,17 @@ pub(crate) mod tests {
         let info = bench.call(command::GET_INFO, &words(&[16, 0, 0, 0]), &[]);
         assert_eq!(info, (0, words(&[16, 3, 9, 5])));
         let mut region = |index| {
-            bench.call(command::GET_REGION_INFO, &words(&[32, 0, index, 0, 0, 0, 0, 0]), &[])
+            bench.call(
+                command::GET_REGION_INFO,
+                &words(&[32, 0, index, 0, 0, 0, 0, 0]),
+                &[],
+            )
         };
         assert_eq!(region(0), (0, words(&[32, 3, 0, 0, 0x1000, 0, 0, 0])));
         assert_eq!(region(8), (0, words(&[32, 0, 8, 0, 0, 0, 0, 0])));
         assert_eq!(region(9), (INVAL, vec![]));
-        let mut irq = |index| {
-            bench.call(command::GET_IRQ_INFO, &words(&[16, 0, index, 0]), &[])
-        };
+        let mut irq =
+            |index| bench.call(command::GET_IRQ_INFO, &words(&[16, 0, index, 0]), &[]);
         assert_eq!(irq(2), (0, words(&[16, 9, 2, 8])));
         assert_eq!(irq(0), (0, words(&[16, 0, 0, 0])));
         assert_eq!(irq(5), (INVAL, vec![]));
@@ -816,7 +897,11 @@ pub(crate) mod tests {
         all.extend(message(command::REGION_WRITE, 0, &access(7, 0, 1, &[9])));
         bench.send(&all);
         assert_eq!(bench.serve().unwrap(), 3);
-        let order = ["write 0 0xff8 [1, 2, 3, 4]", "read 7 0x4 2", "write 7 0x0 [9]"];
+        let order = [
+            "write 0 0xff8 [1, 2, 3, 4]",
+            "read 7 0x4 2",
+            "write 7 0x0 [9]",
+        ];
         assert_eq!(bench.lines(), order);
         let read = (command::REGION_READ, 0, access(7, 4, 2, &[0x5A, 0x5A]));
         assert_eq!(reply(&bench.client), read);
@@ -852,7 +937,10 @@ pub(crate) mod tests {
         let mut bench = Bench::new();
         let map = map_payload(3, 0x2000, 0x10_0000, 0x1000);
         assert_eq!(bench.error(command::DMA_MAP, &map, &fds(1)), 0);
-        assert_eq!(bench.error(command::DMA_MAP, &map_payload(1, 0, 0, 1), &[]), 0);
+        assert_eq!(
+            bench.error(command::DMA_MAP, &map_payload(1, 0, 0, 1), &[]),
+            0
+        );
         assert_eq!(bench.error(command::DMA_MAP, &map, &fds(2)), INVAL);
         let unmap = [words(&[24, 0]), words(&[0x1000, 0, 0x3000, 0])].concat();
         assert_eq!(bench.call(command::DMA_UNMAP, &unmap, &[]), (0, unmap));
@@ -874,7 +962,10 @@ pub(crate) mod tests {
         let mut bench = Bench::new();
         bench.device.fail = true;
         let no_memory = Errno::NOMEM.raw_os_error().unsigned_abs();
-        assert_eq!(bench.error(command::DMA_MAP, &map_payload(3, 0, 0, 1), &[]), no_memory);
+        assert_eq!(
+            bench.error(command::DMA_MAP, &map_payload(3, 0, 0, 1), &[]),
+            no_memory
+        );
         let unmap = [words(&[24, 0]), vec![0; 16]].concat();
         assert_eq!(bench.error(command::DMA_UNMAP, &unmap, &[]), no_memory);
     }
@@ -921,7 +1012,16 @@ pub(crate) mod tests {
     #[test]
     fn short_payloads_are_errors() {
         let mut bench = Bench::new();
-        let full = [(1, 4), (2, 32), (3, 24), (4, 16), (5, 32), (7, 16), (8, 20), (9, 16)];
+        let full = [
+            (1, 4),
+            (2, 32),
+            (3, 24),
+            (4, 16),
+            (5, 32),
+            (7, 16),
+            (8, 20),
+            (9, 16),
+        ];
         for (command, size) in full {
             for length in [0, size - 1] {
                 assert_eq!(bench.error(command, &vec![0; length], &[]), INVAL);
@@ -949,7 +1049,9 @@ pub(crate) mod tests {
         let largest = message(77, 0, &vec![0; MAX_MESSAGE - HEADER]);
         let sender = std::thread::spawn(move || {
             client.write_all(&largest).unwrap();
-            client.write_all(&words(&[0, MAX_MESSAGE as u32 + 1, 0, 0])).unwrap();
+            client
+                .write_all(&words(&[0, MAX_MESSAGE as u32 + 1, 0, 0]))
+                .unwrap();
         });
         let error = loop {
             if let Err(error) = bench.serve() {
@@ -981,8 +1083,13 @@ pub(crate) mod tests {
         for _ in 0..4 {
             bench.serve().unwrap();
         }
-        let lines =
-            ["write 0 0x0 [1]", "irq 0 true", "irq 1 true", "irq 4 false", "irq 5 true"];
+        let lines = [
+            "write 0 0x0 [1]",
+            "irq 0 true",
+            "irq 1 true",
+            "irq 4 false",
+            "irq 5 true",
+        ];
         assert_eq!(bench.lines(), lines);
     }
 
@@ -1000,7 +1107,11 @@ pub(crate) mod tests {
                 bench.serve().unwrap();
             }
             let lines = bench.lines();
-            assert_eq!(lines, ["irq 3 true", "write 0 0x0 [1]", "irq 4 true"], "{cut}");
+            assert_eq!(
+                lines,
+                ["irq 3 true", "write 0 0x0 [1]", "irq 4 true"],
+                "{cut}"
+            );
         }
     }
 
@@ -1031,5 +1142,30 @@ pub(crate) mod tests {
         assert!(bench.server.has_work());
         assert_eq!(bench.serve().unwrap(), 6);
         assert!(!bench.server.has_work());
+    }
+
+    #[test]
+    fn nothing_that_a_client_sends_does_harm() {
+        let mut bench = Bench::new();
+        let mut state = 1u64;
+        let mut random = |limit: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % limit
+        };
+        let edges = [0, 1, 2, 4, 7, 20, 0x24, 0x1000, 1 << 20, 1 << 31, u32::MAX];
+        for _ in 0..20_000 {
+            let payload: Vec<u32> = (0..random(10))
+                .map(|_| edges[random(11) as usize])
+                .collect();
+            let flags = [0, 0, FLAGS_NO_REPLY, FLAGS_REPLY][random(4) as usize];
+            let bytes = message(random(17) as u16, flags, &words(&payload));
+            send_fds(&bench.client, &bytes, &fds(random(3) as usize));
+            bench.serve().unwrap();
+            bench.lines();
+            bench.client.set_nonblocking(true).unwrap();
+            while (&bench.client).read(&mut [0; 65536]).is_ok() {}
+        }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! What every chip does with the bytes of a frame: find the headers ([`Parsed`]),
 //! check and insert sums ([`checksum`]), cut large sends ([`segment`]), hash flows
-//! ([`toeplitz`]), add and remove VLAN tags.
+//! ([`toeplitz`]), add VLAN tags.
 //!
 //! Frames are without their CRC, beginning with the destination address. They come
 //! from a guest or a wire, so nothing here trusts a length or an offset in them.
@@ -147,11 +147,6 @@ impl Parsed {
         parsed
     }
 
-    /// Whether there is an IPv4 or IPv6 header.
-    pub fn is_ip(&self) -> bool {
-        self.l3 != L3::None
-    }
-
     fn ipv4(&mut self, frame: &[u8]) -> Option<()> {
         let packet = frame.get(self.l3_offset..)?;
         let header: &[u8; 20] = packet.first_chunk()?;
@@ -262,18 +257,6 @@ pub fn insert_vlan(frame: &mut Vec<u8>, ethertype: u16, tci: u16) {
     frame.copy_within(ADDRESSES..length, ADDRESSES + 4);
     frame[ADDRESSES..ADDRESSES + 2].copy_from_slice(&ethertype.to_be_bytes());
     frame[ADDRESSES + 2..ADDRESSES + 4].copy_from_slice(&tci.to_be_bytes());
-}
-
-/// Removes the outer VLAN tag if its ethertype is `ethertype`, and returns its control
-/// information.
-pub fn strip_vlan(frame: &mut Vec<u8>, ethertype: u16) -> Option<u16> {
-    if be16(frame, ADDRESSES)? != ethertype {
-        return None;
-    }
-    let tci = be16(frame, ADDRESSES + 2)?;
-    frame.copy_within(ADDRESSES + 4.., ADDRESSES);
-    frame.truncate(frame.len() - 4);
-    Some(tci)
 }
 
 /// The big-endian 16 bit word at `offset`.
@@ -439,7 +422,10 @@ pub(crate) mod tests {
             let mut frame = good.clone();
             frame[at] = value;
             let parsed = Parsed::parse(&frame);
-            assert!(parsed.is_ip() && parsed.l4 == L4::None, "{at} {value}");
+            assert!(
+                parsed.l3 != L3::None && parsed.l4 == L4::None,
+                "{at} {value}"
+            );
         }
     }
 
@@ -472,19 +458,15 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn tags_come_and_go() {
+    fn tags_go_in_front_of_the_ethertype() {
         let plain = [ethernet(IPV4), ipv4(17, 8), udp(0)].concat();
         let mut frame = plain.clone();
         insert_vlan(&mut frame, VLAN, 0xe123);
         assert_eq!(Parsed::parse(&frame).vlan_tci[0], 0xe123);
-        assert_eq!(strip_vlan(&mut frame, VLAN), Some(0xe123));
-        assert_eq!(frame, plain);
-        assert_eq!(strip_vlan(&mut frame, VLAN), None);
+        assert_eq!([&frame[..12], &frame[16..]].concat(), plain);
         let mut short = vec![0; 13];
         insert_vlan(&mut short, VLAN, 1);
-        assert_eq!((short.len(), strip_vlan(&mut short, VLAN)), (13, None));
-        let mut short = [ethernet(VLAN), vec![0]].concat();
-        assert_eq!(strip_vlan(&mut short, VLAN), None);
+        assert_eq!(short.len(), 13);
     }
 
     #[test]

@@ -80,7 +80,7 @@ pub fn fill(frame: &mut [u8], seed: u64, number: u64) {
     };
     header[6..14].copy_from_slice(&number.to_be_bytes());
     if !rest.is_empty() {
-        let flow = u64::from(u16::from_be_bytes([header[4], header[5]]));
+        let flow = self::number(&header[4..6]);
         scatter(rest, random(seed ^ flow, number));
     }
     let crc = checksum(&header[4..14], length, rest);
@@ -89,43 +89,30 @@ pub fn fill(frame: &mut [u8], seed: u64, number: u64) {
 
 /// Looks into `frame`.
 pub fn check(frame: &[u8]) -> Content {
-    let Some((header, rest)) = frame
+    let payload = frame
         .get(START..)
-        .and_then(|payload| payload.split_first_chunk::<HEADER>())
-    else {
+        .and_then(|payload| payload.split_first_chunk());
+    let Some((header, rest)) = payload else {
         return Content::Foreign;
     };
-    let [
-        m0,
-        m1,
-        m2,
-        m3,
-        f0,
-        f1,
-        n0,
-        n1,
-        n2,
-        n3,
-        n4,
-        n5,
-        n6,
-        n7,
-        c0,
-        c1,
-        c2,
-        c3,
-    ] = *header;
-    if [m0, m1, m2, m3] != MAGIC {
+    let header: &[u8; HEADER] = header;
+    if header[..4] != MAGIC {
         return Content::Foreign;
     }
-    if checksum(&header[4..14], frame.len(), rest) != u32::from_be_bytes([c0, c1, c2, c3])
-    {
+    if u64::from(checksum(&header[4..14], frame.len(), rest)) != number(&header[14..18]) {
         return Content::Damaged;
     }
     Content::Good {
-        flow: u16::from_be_bytes([f0, f1]),
-        number: u64::from_be_bytes([n0, n1, n2, n3, n4, n5, n6, n7]),
+        flow: number(&header[4..6]) as u16,
+        number: number(&header[6..14]),
     }
+}
+
+/// The big-endian number in `bytes`.
+fn number(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]

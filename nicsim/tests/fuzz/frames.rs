@@ -31,7 +31,11 @@ pub fn well_formed(random: &mut Random, payload: usize) -> (Vec<u8>, Shape) {
     let (l4, l4_len, protocol) = random.pick(&[(0, 8, 17), (1, 20, 6), (2, 12, 132)]);
     let ipv4 = random.once_in(2);
     let length = (payload + l4_len) as u16;
-    let header = if ipv4 { ipv4_header(length, protocol) } else { ipv6_header(length, protocol) };
+    let header = if ipv4 {
+        ipv4_header(length, protocol)
+    } else {
+        ipv6_header(length, protocol)
+    };
     frame.extend(if ipv4 { [8, 0] } else { [0x86, 0xdd] });
     let shape = Shape {
         mac_len: frame.len() as u64,
@@ -70,7 +74,18 @@ fn ipv6_header(payload: u16, protocol: u8) -> Vec<u8> {
 /// Flow control: XOFF or XON, sometimes malformed.
 fn pause(random: &mut Random) -> Vec<u8> {
     let mut frame = PAUSE.to_vec();
-    frame.extend([2, 0, 0, 0, 0, 2, 0x88, 0x08, 0, random.pick(&[1, 1, 0x01, 2])]);
+    frame.extend([
+        2,
+        0,
+        0,
+        0,
+        0,
+        2,
+        0x88,
+        0x08,
+        0,
+        random.pick(&[1, 1, 0x01, 2]),
+    ]);
     frame.extend(random.pick(&[[0, 0], [0xff, 0xff], [0, 1]]));
     frame.resize(60, 0);
     frame

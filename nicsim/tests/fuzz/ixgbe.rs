@@ -199,7 +199,14 @@ impl Driver {
             | mss << 48;
         let options = 0x300 | 0x80 | slot << 4;
         self.descriptor(world, index, low, high);
-        (if large { TSE } else { world.random.pick(&[0, VLE]) }, options)
+        (
+            if large {
+                TSE
+            } else {
+                world.random.pick(&[0, VLE])
+            },
+            options,
+        )
     }
 
     fn data(
@@ -259,9 +266,15 @@ impl Driver {
 
     /// Writes a register of a queue that is probably running.
     fn hit_queue(&mut self, world: &mut World, index: usize) {
-        let rings = if world.random.once_in(2) { &self.rx } else { &self.tx };
+        let rings = if world.random.once_in(2) {
+            &self.rx
+        } else {
+            &self.tx
+        };
         let ring = rings[index];
-        let register = world.random.pick(&[0u64, 4, 8, 0x10, 0x14, 0x18, 0x28, 0x28, 0x38]);
+        let register = world
+            .random
+            .pick(&[0u64, 4, 8, 0x10, 0x14, 0x18, 0x28, 0x28, 0x38]);
         let value = match register {
             0 => world.random.near(ring.base, 2) as u32,
             8 => world.random.near(ring.length * 16, 2) as u32,
@@ -275,7 +288,7 @@ impl Driver {
     /// Garbage into the rings, under the nose of the chip.
     fn scribble(&self, world: &mut World) {
         for _ in 0..world.random.below(64) {
-            let place = RINGS.start + world.random.below(RINGS.end - RINGS.start) & !7;
+            let place = (RINGS.start + world.random.below(RINGS.end - RINGS.start)) & !7;
             let value = world.random.next();
             world.store(place, value);
         }
@@ -306,13 +319,16 @@ impl Driver {
     /// Disables all queues and waits until each says so, as the driver does before it
     /// frees the memory. False if one does not.
     pub fn stop(&self, world: &mut World) -> bool {
-        let registers = (0..128).flat_map(|queue| [rx_registers(queue), tx_registers(queue)]);
+        let registers =
+            (0..128).flat_map(|queue| [rx_registers(queue), tx_registers(queue)]);
         let registers: Vec<u64> = registers.collect();
         for registers in &registers {
             world.write32(registers + 0x28, 0);
         }
         world.pass(100_000);
-        registers.iter().all(|registers| world.read32(registers + 0x28) & RX_ENABLE == 0)
+        registers
+            .iter()
+            .all(|registers| world.read32(registers + 0x28) & RX_ENABLE == 0)
     }
 
     /// Tails of all queues, running or not.
@@ -364,7 +380,10 @@ fn address(random: &mut Random, wrong_once_in: u64) -> u64 {
 fn register(random: &mut Random) -> (u64, &'static str) {
     let row = &TABLE[random.below(TABLE.len() as u64) as usize];
     let index = random.below(u64::from(row.count));
-    (u64::from(row.offset) + index * u64::from(row.stride), row.name)
+    (
+        u64::from(row.offset) + index * u64::from(row.stride),
+        row.name,
+    )
 }
 
 fn any_register(world: &mut World) {
@@ -397,7 +416,9 @@ fn odd_access(world: &mut World) {
 }
 
 fn interrupts(world: &mut World) {
-    let offset = world.random.pick(&[0x800, 0x808, 0x880, 0x888, 0xa90, 0xa94, 0xaa0, 0xab0]);
+    let offset = world
+        .random
+        .pick(&[0x800, 0x808, 0x880, 0x888, 0xa90, 0xa94, 0xaa0, 0xab0]);
     let value = world.random.value();
     world.write32(offset, value);
     let vector = world.random.below(64);

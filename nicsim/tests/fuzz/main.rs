@@ -10,6 +10,7 @@
 //!
 //! A seed decides all: it is printed when something fails. Seeds that found something
 //! are kept in `seeds/`, one file for each finding.
+#![allow(clippy::expect_used)] // a test fails by panics
 
 mod frames;
 mod ixgbe;
@@ -33,6 +34,9 @@ const STEPS: u32 = 400;
 const STEP_LIMIT: Duration = Duration::from_secs(1);
 /// So much without the end of a step is endless, even on a busy machine.
 const ENDLESS: Duration = Duration::from_secs(30);
+
+/// What all runs may need: guest memory, packet buffer, and a few large sends each.
+const MEMORY_LIMIT: u64 = 512 << 20;
 
 /// The run that is under way, and how many steps all runs had, for the watchdog.
 static SEED: AtomicU64 = AtomicU64::new(0);
@@ -72,10 +76,30 @@ fn run(seed: u64, counts: &mut Counts) {
         });
         STEP.fetch_add(1, Ordering::Relaxed);
     }
-    world.finish(&driver);
-    for (name, count) in world.chip.counters().into_iter().chain(world.host.events.iter()) {
+    timed("the end", || world.finish(&driver));
+    assert!(
+        peak_memory() < MEMORY_LIMIT,
+        "{} bytes of memory",
+        peak_memory()
+    );
+    for (name, count) in world
+        .chip
+        .counters()
+        .into_iter()
+        .chain(world.host.events.iter())
+    {
         *counts.entry(name).or_default() += count;
     }
+}
+
+/// Most memory this process ever had, in bytes.
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let words = line.and_then(|line| line.split_whitespace().next());
+    words
+        .and_then(|kilobytes| kilobytes.parse().ok())
+        .map_or(0, |size: u64| size * 1024)
 }
 
 /// Runs `seed`; what fails names it.
@@ -95,7 +119,10 @@ fn watch() {
         if step != last.0 {
             last = (step, Instant::now());
         } else if last.1.elapsed() > ENDLESS {
-            eprintln!("fuzz: endless with NICSIM_FUZZ_SEED={}", SEED.load(Ordering::Relaxed));
+            eprintln!(
+                "fuzz: endless with NICSIM_FUZZ_SEED={}",
+                SEED.load(Ordering::Relaxed)
+            );
             std::process::abort();
         }
     }
@@ -108,7 +135,9 @@ fn setting(name: &str) -> Option<u64> {
 /// The seeds in `seeds/`: numbers, one on a line, `#` begins a comment.
 fn kept_seeds() -> Vec<u64> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds");
-    let files = std::fs::read_dir(folder).expect("seeds").map(|file| file.expect("seed"));
+    let files = std::fs::read_dir(folder)
+        .expect("seeds")
+        .map(|file| file.expect("seed"));
     let texts = files.map(|file| std::fs::read_to_string(file.path()).expect("seed"));
     let texts: Vec<String> = texts.collect();
     let lines = texts.iter().flat_map(|text| text.lines());
@@ -134,6 +163,12 @@ fn hostile_guest() {
         run_named(first.wrapping_add(runs), &mut counts);
         runs += 1;
     }
-    println!("fuzz: {} kept seeds, {runs} from {first}: {counts:?}", kept.len());
-    assert!(counts["rx_frames"] > 0 && counts["tx_frames"] > 0, "no frame passed");
+    println!(
+        "fuzz: {} kept seeds, {runs} from {first}: {counts:?}",
+        kept.len()
+    );
+    assert!(
+        counts["rx_frames"] > 0 && counts["tx_frames"] > 0,
+        "no frame passed"
+    );
 }

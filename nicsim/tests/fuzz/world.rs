@@ -57,7 +57,9 @@ fn map(memory: &mut GuestMemory, range: &Range<u64>, writable: bool) {
     let size = range.end - range.start;
     let fd: OwnedFd = memfd_create("fuzz", MemfdFlags::CLOEXEC).expect("memfd");
     ftruncate(&fd, size).expect("size");
-    memory.map(range.start, size, Some((fd, 0)), writable).expect("map");
+    memory
+        .map(range.start, size, Some((fd, 0)), writable)
+        .expect("map");
 }
 
 impl World {
@@ -68,12 +70,19 @@ impl World {
             map(&mut host.memory, &range, true);
         }
         map(&mut host.memory, &READ_ONLY, false);
-        host.memory.map(EMPTY.start, EMPTY.end - EMPTY.start, None, true).expect("map");
+        host.memory
+            .map(EMPTY.start, EMPTY.end - EMPTY.start, None, true)
+            .expect("map");
         host.bus_master = true;
         let mut chip = Ixgbe::new(frames::MAC);
         chip.reset(&mut host);
         chip.set_link(&mut host, true);
-        Self { random, chip, host, frame: Vec::new() }
+        Self {
+            random,
+            chip,
+            host,
+            frame: Vec::new(),
+        }
     }
 
     pub fn read32(&mut self, offset: u64) -> u32 {
@@ -83,7 +92,8 @@ impl World {
     }
 
     pub fn write32(&mut self, offset: u64, value: u32) {
-        self.chip.write(&mut self.host, offset, &value.to_le_bytes());
+        self.chip
+            .write(&mut self.host, offset, &value.to_le_bytes());
     }
 
     /// The guest writes its own memory; where there is none nothing happens.
@@ -149,9 +159,22 @@ impl World {
         self.host.now = self.host.now.max(end);
     }
 
+    /// Calls the chip until it has nothing to do at once; false if that does not come.
+    pub fn idle(&mut self) -> bool {
+        (0..20_000).any(|_| {
+            let next = self.chip.run(&mut self.host);
+            self.drain();
+            next.is_none_or(|next| next > self.host.now)
+        })
+    }
+
     /// The wire takes all frames, and brings some back.
     fn drain(&mut self) {
-        assert!(self.host.tx.bytes() <= TX_MAX, "Tx FIFO: {}", self.host.tx.bytes());
+        assert!(
+            self.host.tx.bytes() <= TX_MAX,
+            "Tx FIFO: {}",
+            self.host.tx.bytes()
+        );
         let mut frame = std::mem::take(&mut self.frame);
         let back = self.random.once_in(4);
         while self.host.tx.pop(&mut frame) {
@@ -166,7 +189,11 @@ impl World {
     /// What holds after every step.
     pub fn check(&mut self) {
         self.drain();
-        assert!(self.chip.rx_backlog() <= RX_MAX, "backlog: {}", self.chip.rx_backlog());
+        assert!(
+            self.chip.rx_backlog() <= RX_MAX,
+            "backlog: {}",
+            self.chip.rx_backlog()
+        );
         self.chip.counters();
         self.chip.rx_enabled();
         self.chip.sends_pause();
@@ -179,7 +206,10 @@ impl World {
         for range in [RINGS, BUFFERS, READ_ONLY, HIGH] {
             let start = all.len();
             all.resize(start + (range.end - range.start) as usize, 0);
-            self.host.memory.read(range.start, &mut all[start..]).expect("mapped");
+            self.host
+                .memory
+                .read(range.start, &mut all[start..])
+                .expect("mapped");
         }
         all
     }
@@ -193,13 +223,18 @@ impl World {
             self.pass(1_000_000);
         }
         let after = self.snapshot();
-        let changed = before.iter().zip(&after).position(|(before, after)| before != after);
+        let changed = before
+            .iter()
+            .zip(&after)
+            .position(|(before, after)| before != after);
         assert_eq!(changed, None, "DMA {when}");
     }
 
-    /// The end of a run: each way to stop DMA stops it.
+    /// The end of all work comes, and each way to stop DMA stops it.
     pub fn finish(&mut self, driver: &Driver) {
         self.host.faults = Default::default();
+        self.host.bus_master = true;
+        assert!(self.idle(), "never idle");
         self.host.bus_master = false;
         self.expect_quiet(driver, "without bus mastering");
         self.host.bus_master = true;
@@ -208,10 +243,19 @@ impl World {
         self.chip.reset(&mut self.host);
         self.expect_quiet(driver, "after a reset");
         let next = self.chip.run(&mut self.host);
-        assert!(next.is_none_or(|next| next > self.host.now), "busy after a reset");
+        assert!(
+            next.is_none_or(|next| next > self.host.now),
+            "busy after a reset"
+        );
         let mut fixed = [1; 0x1_0000];
-        self.host.memory.read(READ_ONLY.start, &mut fixed).expect("mapped");
-        assert!(fixed.iter().all(|byte| *byte == 0), "read-only memory was written");
+        self.host
+            .memory
+            .read(READ_ONLY.start, &mut fixed)
+            .expect("mapped");
+        assert!(
+            fixed.iter().all(|byte| *byte == 0),
+            "read-only memory was written"
+        );
     }
 }
 

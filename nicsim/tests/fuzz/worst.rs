@@ -4,11 +4,12 @@
 //! ports; all the work may take as long as it takes.
 
 use nicsim::chip::Chip;
+use nicsim::event::Event;
 use nicsim::host::Timing;
 
 use crate::random::Random;
-use crate::{frames, timed};
 use crate::world::{BUFFERS, RINGS, World};
+use crate::{MEMORY_LIMIT, frames, peak_memory, timed};
 
 const DATA: u64 = 3 << 20 | 1 << 29;
 const CONTEXT: u64 = 2 << 20 | 1 << 29;
@@ -23,7 +24,11 @@ fn sender(loopback: bool, descriptors: &[(u64, u64)]) -> World {
         .map(|seed| frames::well_formed(&mut Random::new(seed), 0))
         .find(|(_, shape)| shape.ipv4 && shape.l4 == 1 && shape.mac_len == 14)
         .expect("one of many");
-    world.host.memory.write(BUFFERS.start, &frame).expect("mapped");
+    world
+        .host
+        .memory
+        .write(BUFFERS.start, &frame)
+        .expect("mapped");
     let places = RINGS.step_by(16).zip(descriptors.iter().cycle());
     for (place, (low, high)) in places {
         world.store(place, *low);
@@ -46,7 +51,10 @@ fn sender(loopback: bool, descriptors: &[(u64, u64)]) -> World {
 /// that no write-back changes the ring that all queues share.
 fn large_sends(mss: u64) -> Vec<(u64, u64)> {
     let context = (14 << 9 | 20, CONTEXT | 3 << 10 | 20 << 40 | mss << 48);
-    let payload = (BUFFERS.start, DATA | TSE | 0xffff | 0x40000 << 46 | 0x300 << 32);
+    let payload = (
+        BUFFERS.start,
+        DATA | TSE | 0xffff | 0x40000 << 46 | 0x300 << 32,
+    );
     let last = (BUFFERS.start, payload.1 | EOP);
     vec![context, payload, payload, payload, last]
 }
@@ -63,14 +71,31 @@ fn exhaust(mut world: World, what: &str) -> u64 {
         world.check();
     }
     let counters = world.chip.counters();
-    counters.iter().find(|(name, _)| *name == "tx_frames").map_or(0, |(_, count)| *count)
+    counters
+        .iter()
+        .find(|(name, _)| *name == "tx_frames")
+        .map_or(0, |(_, count)| *count)
 }
 
 #[test]
 fn frames_without_end() {
-    assert_eq!(exhaust(sender(false, &[(BUFFERS.start, DATA | 0xffff)]), "no EOP"), 0);
+    assert_eq!(
+        exhaust(sender(false, &[(BUFFERS.start, DATA | 0xffff)]), "no EOP"),
+        0
+    );
     assert_eq!(exhaust(sender(false, &[(0, 0)]), "nothing"), 0);
-    assert_ne!(exhaust(sender(true, &[(BUFFERS.start, DATA | EOP | 14)]), "runts"), 0);
+    let mut world = sender(false, &[(BUFFERS.start, DATA | 0xffff)]);
+    world.write32(0x6018, 0x3fff);
+    assert!(world.idle(), "the ring has an end");
+    assert!(
+        peak_memory() < MEMORY_LIMIT,
+        "{} bytes of memory",
+        peak_memory()
+    );
+    assert_ne!(
+        exhaust(sender(true, &[(BUFFERS.start, DATA | EOP | 14)]), "runts"),
+        0
+    );
 }
 
 #[test]
@@ -93,4 +118,32 @@ fn large_sends_into_a_full_flow_director() {
         timed("filter", || world.write32(0x0ee2c, 1 | 1 << 15)); // FDIRCMD
     }
     assert_ne!(exhaust(world, "filters"), 0);
+}
+
+#[test]
+fn tails_beyond_the_ring() {
+    let entries = (RINGS.end - RINGS.start) / 16;
+    for tail in [entries, entries + 1, 0xffff] {
+        let mut world = sender(true, &[(BUFFERS.start, DATA | EOP | 60)]);
+        let events = |world: &World| world.host.events.count(Event::TailBeyondRing);
+        world.write32(0x6018, tail as u32);
+        assert_eq!(events(&world), 1, "Tx");
+        world.write32(0x1000, RINGS.start as u32);
+        world.write32(0x1008, (RINGS.end - RINGS.start) as u32);
+        world.write32(0x1028, 1 << 25);
+        world.write32(0x1018, tail as u32);
+        assert_eq!(events(&world), 2, "Rx");
+        world.write32(0x6018, 1); // one frame for the receiver, which has no buffer
+        assert!(world.idle());
+        let moved = world
+            .chip
+            .counters()
+            .into_iter()
+            .filter(|(_, count)| *count > 0);
+        let names: Vec<&str> = moved.map(|(name, _)| name).collect();
+        assert!(
+            names.contains(&"tx_frames") && !names.contains(&"rx_frames"),
+            "{names:?}"
+        );
+    }
 }

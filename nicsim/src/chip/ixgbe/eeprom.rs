@@ -15,8 +15,9 @@ const CONTENT: &[(usize, u16)] = &[
     (0x2D, 0x1234), (0x2E, 0x8000), // version of the image, 0x80001234
 ];
 /// Pointers to sections that this image does not have.
-const POINTERS: &[usize] =
-    &[3, 4, 5, 6, 7, 8, 9, 0xA, 0xB, 0xC, 0xD, 0xE, 0xF, 0x17, 0x1B, 0x27, 0x28];
+const POINTERS: &[usize] = &[
+    3, 4, 5, 6, 7, 8, 9, 0xA, 0xB, 0xC, 0xD, 0xE, 0xF, 0x17, 0x1B, 0x27, 0x28,
+];
 
 /// 16-bit words by their address.
 pub struct Eeprom(Vec<u16>);
@@ -32,7 +33,9 @@ impl Eeprom {
         for (index, value) in CONTENT {
             words[*index] = *value;
         }
-        let sum = words[..0x3F].iter().fold(0u16, |sum, word| sum.wrapping_add(*word));
+        let sum = words[..0x3F]
+            .iter()
+            .fold(0u16, |sum, word| sum.wrapping_add(*word));
         words[0x3F] = CHECKSUM.wrapping_sub(sum);
         Self(words)
     }

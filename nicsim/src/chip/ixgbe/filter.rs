@@ -125,7 +125,11 @@ impl Filters {
             self.hash.addresses(frame, parsed)
         };
         let hash = hash.unwrap_or(0);
-        Rss { kind, hash, queue: self.reta[(hash & 0x7F) as usize] & 0xF }
+        Rss {
+            kind,
+            hash,
+            queue: self.reta[(hash & 0x7F) as usize] & 0xF,
+        }
     }
 }
 
@@ -141,7 +145,10 @@ fn addresses(registers: &Registers) -> Vec<u64> {
 }
 
 fn number(address: &[u8; 6]) -> u64 {
-    address.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+    address
+        .iter()
+        .rev()
+        .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
 fn be16(bytes: &[u8]) -> u16 {
@@ -215,7 +222,12 @@ impl FlowDirector {
                 self.add(registers, software, value);
             }
             COMMAND_REMOVE => self.remove(software),
-            COMMAND_QUERY if self.filters.iter().any(|filter| filter.software == software) => {
+            COMMAND_QUERY
+                if self
+                    .filters
+                    .iter()
+                    .any(|filter| filter.software == software) =>
+            {
                 result |= FILTER_VALID;
             }
             _ => {}
@@ -258,7 +270,14 @@ impl FlowDirector {
             .iter()
             .find(|filter| matches(registers, filter, frame, parsed))
             .map(|filter| filter.command);
-        registers.count(if found.is_some() { at::FDIRMATCH } else { at::FDIRMISS }, 1);
+        registers.count(
+            if found.is_some() {
+                at::FDIRMATCH
+            } else {
+                at::FDIRMISS
+            },
+            1,
+        );
         match found? {
             command if command & DROP != 0 => Some(Verdict::Drop),
             command if command & QUEUE_EN != 0 => {
@@ -291,8 +310,16 @@ fn matches(
     };
     let differs = |found: u32, wanted: u32, mask: u32| (found ^ wanted) & !mask != 0;
     if filter.command & IPV6 != 0
-        || differs(word(parsed.l3_offset + 12), filter.source, registers.get(at::FDIRSIP4M))
-        || differs(word(parsed.l3_offset + 16), filter.destination, registers.get(at::FDIRDIP4M))
+        || differs(
+            word(parsed.l3_offset + 12),
+            filter.source,
+            registers.get(at::FDIRSIP4M),
+        )
+        || differs(
+            word(parsed.l3_offset + 16),
+            filter.destination,
+            registers.get(at::FDIRDIP4M),
+        )
     {
         return false;
     }
@@ -412,7 +439,10 @@ mod tests {
         udp[34..42].copy_from_slice(&[0x12, 0x34, 0, 53, 0, 26, 0, 0]);
         let parsed = Parsed::parse(&udp);
         assert_eq!(parsed.l4, L4::Udp);
-        assert_eq!(director.find(&mut registers, &udp, &parsed), Some(Verdict::Queue(5)));
+        assert_eq!(
+            director.find(&mut registers, &udp, &parsed),
+            Some(Verdict::Queue(5))
+        );
         director.command(&mut registers, COMMAND_QUERY);
         assert_ne!(registers.get(at::FDIRCMD) & FILTER_VALID, 0);
         director.command(&mut registers, COMMAND_REMOVE);

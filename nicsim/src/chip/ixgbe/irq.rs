@@ -88,10 +88,18 @@ impl Interrupts {
             at::EICS => self.eicr(),
             at::EIMS | at::EIMC => self.other_mask | (self.queue_mask as u32 & 0xFFFF),
             at::EIAM => self.queue_automask as u32 & 0xFFFF,
-            _ if offset & !EX == at::EICS_EX => half(offset, at::EICS_EX, self.queue_cause),
-            _ if offset & !EX == at::EIMS_EX => half(offset, at::EIMS_EX, self.queue_mask),
-            _ if offset & !EX == at::EIMC_EX => half(offset, at::EIMC_EX, self.queue_mask),
-            _ if offset & !EX == at::EIAM_EX => half(offset, at::EIAM_EX, self.queue_automask),
+            _ if offset & !EX == at::EICS_EX => {
+                half(offset, at::EICS_EX, self.queue_cause)
+            }
+            _ if offset & !EX == at::EIMS_EX => {
+                half(offset, at::EIMS_EX, self.queue_mask)
+            }
+            _ if offset & !EX == at::EIMC_EX => {
+                half(offset, at::EIMC_EX, self.queue_mask)
+            }
+            _ if offset & !EX == at::EIAM_EX => {
+                half(offset, at::EIAM_EX, self.queue_automask)
+            }
             _ => return None,
         })
     }
@@ -163,7 +171,13 @@ impl Interrupts {
     }
 
     /// Sets causes: `queues` by vector, `other` by bit of EICR.
-    pub fn raise(&mut self, host: &mut Host, registers: &Registers, queues: u64, other: u32) {
+    pub fn raise(
+        &mut self,
+        host: &mut Host,
+        registers: &Registers,
+        queues: u64,
+        other: u32,
+    ) {
         self.queue_cause |= queues;
         self.other_cause |= other;
         self.assert(host, registers, queues & self.queue_mask);

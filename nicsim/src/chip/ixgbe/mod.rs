@@ -150,8 +150,10 @@ impl Ixgbe {
     fn reset_registers(&mut self) {
         self.registers.reset();
         let [a, b, c, d, e, f] = self.mac;
-        self.registers.set(at::RAL_LOW, u32::from_le_bytes([a, b, c, d]));
-        self.registers.set(at::RAL_LOW + 4, 1 << 31 | u32::from_le_bytes([e, f, 0, 0]));
+        self.registers
+            .set(at::RAL_LOW, u32::from_le_bytes([a, b, c, d]));
+        self.registers
+            .set(at::RAL_LOW + 4, 1 << 31 | u32::from_le_bytes([e, f, 0, 0]));
         self.interrupts = Interrupts::default();
         self.director.clear();
         self.buffer.clear();
@@ -182,8 +184,12 @@ impl Ixgbe {
             // The semaphore: a read takes it (8.2.3.4.11)
             at::SWSM => self.registers.set(offset, value | 1),
             // With the data path off, it is idle at once (8.2.3.12)
-            at::SECTXSTAT => return value | u32::from(self.is_set(at::SECTXCTRL, SECRX_DIS)),
-            at::SECRXSTAT => return value | u32::from(self.is_set(at::SECRXCTRL, SECRX_DIS)),
+            at::SECTXSTAT => {
+                return value | u32::from(self.is_set(at::SECTXCTRL, SECRX_DIS));
+            }
+            at::SECRXSTAT => {
+                return value | u32::from(self.is_set(at::SECRXCTRL, SECRX_DIS));
+            }
             at::FDIRCTRL if value != 0 => return value | FDIRCTRL_INIT_DONE,
             _ => {}
         }
@@ -204,7 +210,9 @@ impl Ixgbe {
         self.registers.bus_write(&mut host.events, offset, value);
         self.stale_filters |= Filters::depends_on(offset);
         match offset {
-            at::CTRL if value & (CTRL_LINK_RESET | CTRL_RESET) != 0 => self.device_reset(host),
+            at::CTRL if value & (CTRL_LINK_RESET | CTRL_RESET) != 0 => {
+                self.device_reset(host);
+            }
             at::EERD => self.registers.set(offset, self.eeprom.read(value)),
             at::FDIRCMD => self.director.command(&mut self.registers, value),
             at::FDIRCTRL => self.director.clear(),
@@ -231,7 +239,12 @@ impl Ixgbe {
     fn ring(&self, base: u32) -> (u64, u32, u32, u32) {
         let value = |offset| self.registers.get(base + offset);
         let address = u64::from(value(4)) << 32 | u64::from(value(0));
-        (address, value(8) / DESCRIPTOR as u32, value(HEAD), value(TAIL))
+        (
+            address,
+            value(8) / DESCRIPTOR as u32,
+            value(HEAD),
+            value(TAIL),
+        )
     }
 
     /// Effect of a write to a register of an Rx queue, which is stored by now.
@@ -246,8 +259,9 @@ impl Ixgbe {
             CONTROL if before & !value & ENABLE != 0 => self.rx[queue].disable(host),
             TAIL if self.rx[queue].enabled() => {
                 if !self.rx[queue].set_tail(value) && self.rx_enabled() {
-                    host.events
-                        .note(Event::TailBeyondRing, || format!("Rx queue {queue}: {value}"));
+                    host.events.note(Event::TailBeyondRing, || {
+                        format!("Rx queue {queue}: {value}")
+                    });
                 }
                 self.drain(host);
             }
@@ -268,7 +282,8 @@ impl Ixgbe {
             CONTROL if value & !before & ENABLE != 0 => {
                 let (address, length, head, tail) = self.ring(base);
                 if length == 0 {
-                    host.events.note(Event::BadRing, || format!("Tx queue {queue}: no length"));
+                    host.events
+                        .note(Event::BadRing, || format!("Tx queue {queue}: no length"));
                 }
                 self.tx[queue].enable(address, length, head, tail);
             }
@@ -297,7 +312,11 @@ impl Ixgbe {
     }
 
     fn is_stalled(host: &Host) -> bool {
-        host.faults.unplugged || host.faults.stall_until.is_some_and(|until| until > host.now)
+        host.faults.unplugged
+            || host
+                .faults
+                .stall_until
+                .is_some_and(|until| until > host.now)
     }
 
     /// Lets one Tx queue do what it can now, up to `work`; true if it could do more.
@@ -328,7 +347,8 @@ impl Ixgbe {
         self.tx[queue] = ring;
         if done.written_back {
             let queue = queue as u32;
-            self.interrupts.queue_event(host, &self.registers, queue, Direction::Tx);
+            self.interrupts
+                .queue_event(host, &self.registers, queue, Direction::Tx);
         }
         done.more && host.tx_has_room()
     }
@@ -363,9 +383,17 @@ impl Ixgbe {
     fn receive_frame(&mut self, host: &mut Host, frame: &[u8]) {
         self.totals.rx_wire += 1;
         stats::arrived(&mut self.registers, frame);
-        let tag = if frame.get(12..14) == Some(&[0x81, 0]) { 4 } else { 0 };
+        let tag = if frame.get(12..14) == Some(&[0x81, 0]) {
+            4
+        } else {
+            0
+        };
         if frame.len() < FRAME_MIN || frame.len() + 4 > self.longest_frame() + tag {
-            let counter = if frame.len() < FRAME_MIN { at::RUC } else { at::ROC };
+            let counter = if frame.len() < FRAME_MIN {
+                at::RUC
+            } else {
+                at::ROC
+            };
             self.registers.count(counter, 1);
             self.totals.rx_bad_length += 1;
             return;
@@ -385,8 +413,9 @@ impl Ixgbe {
     }
 
     fn store(&mut self, frame: &[u8]) {
-        let size: u32 =
-            (0..8).map(|index| self.registers.get(at::RXPBSIZE + 4 * index)).sum();
+        let size: u32 = (0..8)
+            .map(|index| self.registers.get(at::RXPBSIZE + 4 * index))
+            .sum();
         if self.buffer.bytes() + frame.len() > size.min(PACKET_BUFFER) as usize {
             self.registers.count(at::MPC, 1);
             self.totals.rx_missed += 1;
@@ -479,7 +508,12 @@ impl Ixgbe {
                 self.totals.rx_bytes += length as u64;
                 if written_back {
                     let queue = queue as u32;
-                    self.interrupts.queue_event(host, &self.registers, queue, Direction::Rx);
+                    self.interrupts.queue_event(
+                        host,
+                        &self.registers,
+                        queue,
+                        Direction::Rx,
+                    );
                 } else {
                     self.rx_active |= 1 << queue;
                 }
@@ -513,8 +547,12 @@ fn packet_type(parsed: &Parsed) -> u32 {
         L3::None => return 0,
         L3::Ipv4 { options: false, .. } => 0x10,
         L3::Ipv4 { options: true, .. } => 0x30,
-        L3::Ipv6 { extensions: false, .. } => 0x40,
-        L3::Ipv6 { extensions: true, .. } => 0xC0,
+        L3::Ipv6 {
+            extensions: false, ..
+        } => 0x40,
+        L3::Ipv6 {
+            extensions: true, ..
+        } => 0xC0,
     };
     let l4 = match parsed.l4 {
         L4::Tcp => 0x100,
@@ -602,7 +640,10 @@ impl Chip for Ixgbe {
             return;
         }
         for (index, word) in (0..).zip(data.chunks_exact(4)) {
-            let value = word.iter().rev().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+            let value = word
+                .iter()
+                .rev()
+                .fold(0, |sum, byte| sum << 8 | u32::from(*byte));
             match u32::try_from(offset.wrapping_add(4 * index)) {
                 Ok(offset) if offset < SPACE => self.write_register(host, offset, value),
                 _ => {}
@@ -669,7 +710,8 @@ impl Chip for Ixgbe {
             active &= active - 1;
             let ring = &mut self.rx[queue as usize];
             if ring.run(host) {
-                self.interrupts.queue_event(host, &self.registers, queue, Direction::Rx);
+                self.interrupts
+                    .queue_event(host, &self.registers, queue, Direction::Rx);
             }
             let due = self.rx[queue as usize].next(host);
             if due.is_none() {

@@ -41,7 +41,14 @@ pub struct Row {
 }
 
 const fn one(name: &'static str, offset: u32, access: Access, reset: u32) -> Row {
-    Row { name, offset, stride: 4, count: 1, access, reset }
+    Row {
+        name,
+        offset,
+        stride: 4,
+        count: 1,
+        access,
+        reset,
+    }
 }
 
 const fn many(
@@ -52,7 +59,14 @@ const fn many(
     access: Access,
     reset: u32,
 ) -> Row {
-    Row { name, offset, stride, count, access, reset }
+    Row {
+        name,
+        offset,
+        stride,
+        count,
+        access,
+        reset,
+    }
 }
 
 /// Bytes of BAR 0 that hold registers.
@@ -553,7 +567,10 @@ pub struct Registers {
 impl Registers {
     /// All at their reset values.
     pub fn new() -> Self {
-        let mut registers = Self { words: vec![0; WORDS], rows: vec![NONE; WORDS] };
+        let mut registers = Self {
+            words: vec![0; WORDS],
+            rows: vec![NONE; WORDS],
+        };
         for (number, row) in TABLE.iter().enumerate() {
             for index in 0..row.count {
                 let word = ((row.offset + index * row.stride) / 4) as usize;

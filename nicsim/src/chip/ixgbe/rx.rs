@@ -138,7 +138,11 @@ impl RxRing {
     }
 
     fn no_room(&self) -> Outcome {
-        if self.drops { Outcome::Dropped } else { Outcome::NoDescriptor }
+        if self.drops {
+            Outcome::Dropped
+        } else {
+            Outcome::NoDescriptor
+        }
     }
 
     /// Puts a frame into the guest's memory, cut over as many buffers as it takes.
@@ -174,7 +178,8 @@ impl RxRing {
             }
         };
         if address == 0 {
-            host.events.note(Event::BadRxDescriptor, || format!("no buffer at {at:#x}"));
+            host.events
+                .note(Event::BadRxDescriptor, || format!("no buffer at {at:#x}"));
             return false;
         }
         if let Err(fault) = host.memory.write(address, part) {
@@ -192,7 +197,11 @@ impl RxRing {
             low: u64::from(meta.hash) << 32 | u64::from(meta.packet_info),
             high: u64::from(tag) << 48 | length << 32 | status,
         });
-        self.head = if self.head + 1 == self.length { 0 } else { self.head + 1 };
+        self.head = if self.head + 1 == self.length {
+            0
+        } else {
+            self.head + 1
+        };
         true
     }
 
@@ -207,7 +216,8 @@ impl RxRing {
 
     /// When write-backs are overdue.
     pub fn next(&self, host: &Host) -> Option<Instant> {
-        self.oldest.map(|oldest| oldest + host.timing.writeback_delay)
+        self.oldest
+            .map(|oldest| oldest + host.timing.writeback_delay)
     }
 
     /// Writes back what has waited long enough; true if there was anything.

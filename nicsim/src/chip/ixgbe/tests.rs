@@ -29,7 +29,10 @@ impl Machine {
         let mut host = Host::new("test", 64, timing);
         host.memory = GuestMemory::with_ram(RAM, 1 << 20).expect("memory");
         host.bus_master = true;
-        let mut machine = Self { chip: Ixgbe::new(MAC), host };
+        let mut machine = Self {
+            chip: Ixgbe::new(MAC),
+            host,
+        };
         machine.start();
         machine
     }
@@ -56,7 +59,10 @@ impl Machine {
     fn post_buffers(&self) {
         for index in 0..u64::from(ENTRIES) {
             let at = RX_RING + 16 * index;
-            self.host.memory.write_u64(at, RX_BUFFERS + 2048 * index).expect("ring");
+            self.host
+                .memory
+                .write_u64(at, RX_BUFFERS + 2048 * index)
+                .expect("ring");
         }
     }
 
@@ -67,7 +73,8 @@ impl Machine {
     }
 
     fn set(&mut self, offset: u32, value: u32) {
-        self.chip.write(&mut self.host, u64::from(offset), &value.to_le_bytes());
+        self.chip
+            .write(&mut self.host, u64::from(offset), &value.to_le_bytes());
     }
 
     fn write_descriptor(&self, index: u32, low: u64, high: u64) {
@@ -113,7 +120,11 @@ fn broadcast(length: usize) -> Vec<u8> {
 fn sends_a_frame_and_writes_back_where_rs_is_set() {
     let mut machine = Machine::new(Timing::LOCKSTEP);
     let frame = broadcast(100);
-    machine.host.memory.write(TX_BUFFERS, &frame).expect("buffer");
+    machine
+        .host
+        .memory
+        .write(TX_BUFFERS, &frame)
+        .expect("buffer");
     machine.data(0, 100, 1 << 24); // EOP alone
     machine.data(1, 100, EOP_RS);
     machine.set(at::TX + 0x18, 2);
@@ -130,7 +141,11 @@ fn sends_a_frame_and_writes_back_where_rs_is_set() {
 #[test]
 fn gathers_a_frame_over_descriptors_and_pads_short_ones() {
     let mut machine = Machine::new(Timing::LOCKSTEP);
-    machine.host.memory.write(TX_BUFFERS, &broadcast(30)).expect("buffer");
+    machine
+        .host
+        .memory
+        .write(TX_BUFFERS, &broadcast(30))
+        .expect("buffer");
     machine.data(0, 20, 0);
     machine.set(at::TX + 0x18, 1);
     assert!(machine.host.tx.is_empty());
@@ -154,9 +169,17 @@ fn segments_tcp() {
     frame[14] = 0x45;
     frame[23] = 6;
     frame[46] = 0x50;
-    machine.host.memory.write(TX_BUFFERS, &frame).expect("buffer");
+    machine
+        .host
+        .memory
+        .write(TX_BUFFERS, &frame)
+        .expect("buffer");
     // Context: MAC 14, IP 20, TCP 20, MSS 100, IPv4, TCP
-    machine.write_descriptor(0, 14 << 9 | 20, 100 << 48 | 20 << 40 | 0x2020_0000 | 3 << 10);
+    machine.write_descriptor(
+        0,
+        14 << 9 | 20,
+        100 << 48 | 20 << 40 | 0x2020_0000 | 3 << 10,
+    );
     machine.data(1, frame.len(), EOP_RS | 1 << 31 | 250 << 46 | 3 << 40);
     machine.set(at::TX + 0x18, 2);
     let lengths: Vec<usize> = (0..3).map(|_| machine.sent().len()).collect();
@@ -172,7 +195,11 @@ fn receives_with_status_and_length_in_one_word() {
     let (_, high) = machine.rx_descriptor(0);
     assert_eq!(high, 60 << 32 | 3);
     let mut data = [0; 60];
-    machine.host.memory.read(RX_BUFFERS, &mut data).expect("buffer");
+    machine
+        .host
+        .memory
+        .read(RX_BUFFERS, &mut data)
+        .expect("buffer");
     assert_eq!(data[..], frame);
     assert_eq!(machine.host.msix.count(0), 1);
     assert_eq!(machine.get(at::GPRC), 1);
@@ -270,7 +297,10 @@ fn late_write_back_comes_in_groups_or_when_it_is_due() {
 
 #[test]
 fn tail_is_acted_on_late() {
-    let late = Timing { tail_delay: Duration::from_micros(50), ..Timing::LOCKSTEP };
+    let late = Timing {
+        tail_delay: Duration::from_micros(50),
+        ..Timing::LOCKSTEP
+    };
     let mut machine = Machine::new(late);
     machine.data(0, 60, EOP_RS);
     machine.set(at::TX + 0x18, 1);
@@ -285,7 +315,11 @@ fn tail_is_acted_on_late() {
 fn loopback_goes_back_into_the_receiver() {
     let mut machine = Machine::new(Timing::LOCKSTEP);
     machine.set(at::HLREG0, 0x0001_0C0B | HLREG0_LPBK);
-    machine.host.memory.write(TX_BUFFERS, &broadcast(60)).expect("buffer");
+    machine
+        .host
+        .memory
+        .write(TX_BUFFERS, &broadcast(60))
+        .expect("buffer");
     machine.data(0, 60, EOP_RS);
     machine.set(at::TX + 0x18, 1);
     assert!(machine.host.tx.is_empty());

@@ -136,7 +136,10 @@ impl TxRing {
     /// Starts the queue on a ring of `length` descriptors at `base`.
     pub fn enable(&mut self, base: u64, length: u32, head: u32, tail: u32) {
         let wrap = |index: u32| if index < length { index } else { 0 };
-        let (frame, due) = (std::mem::take(&mut self.frame), std::mem::take(&mut self.due));
+        let (frame, due) = (
+            std::mem::take(&mut self.frame),
+            std::mem::take(&mut self.due),
+        );
         *self = Self {
             enabled: true,
             base,
@@ -178,7 +181,8 @@ impl TxRing {
             return false;
         }
         self.tail = tail;
-        self.tail_due.get_or_insert(host.now + host.timing.tail_delay);
+        self.tail_due
+            .get_or_insert(host.now + host.timing.tail_delay);
         true
     }
 
@@ -241,7 +245,10 @@ impl TxRing {
                 return true;
             }
             let at = self.base.wrapping_add(u64::from(self.head) * DESCRIPTOR);
-            let read = (host.memory.read_u64(at), host.memory.read_u64(at.wrapping_add(8)));
+            let read = (
+                host.memory.read_u64(at),
+                host.memory.read_u64(at.wrapping_add(8)),
+            );
             let (Ok(low), Ok(high)) = read else {
                 self.stuck = true;
                 if let Err(fault) = read.0.and(read.1) {
@@ -255,7 +262,11 @@ impl TxRing {
                 self.due.push_back(self.head);
                 self.oldest.get_or_insert(host.now);
             }
-            self.head = if self.head + 1 == self.length { 0 } else { self.head + 1 };
+            self.head = if self.head + 1 == self.length {
+                0
+            } else {
+                self.head + 1
+            };
         }
         false
     }
@@ -277,7 +288,8 @@ impl TxRing {
             return OVERHEAD;
         }
         if extended && command & DTYP != DTYP_DATA {
-            host.events.note(Event::BadTxDescriptor, || format!("type in {high:#x}"));
+            host.events
+                .note(Event::BadTxDescriptor, || format!("type in {high:#x}"));
             self.bad = true;
         }
         self.order.get_or_insert(Order {
@@ -303,8 +315,9 @@ impl TxRing {
         }
         let start = self.frame.len();
         if length == 0 || start + length > FRAME_MAX {
-            host.events
-                .note(Event::BadTxDescriptor, || format!("length {length} after {start}"));
+            host.events.note(Event::BadTxDescriptor, || {
+                format!("length {length} after {start}")
+            });
             self.bad = true;
             return;
         }
@@ -350,7 +363,9 @@ impl TxRing {
         }
         if frame.len() > JUMBO_MAX {
             let length = frame.len();
-            host.events.note(Event::BadTxDescriptor, || format!("frame of {length} bytes"));
+            host.events.note(Event::BadTxDescriptor, || {
+                format!("frame of {length} bytes")
+            });
             return;
         }
         let l4 = context.mac_len + context.ip_len;
@@ -408,8 +423,9 @@ fn segment(
     };
     let sane = (MSS_MIN..JUMBO_MAX - layout.payload).contains(&layout.mss);
     let Some(mut segmenter) = Segmenter::new(frame, layout).filter(|_| sane) else {
-        host.events
-            .note(Event::BadTxDescriptor, || format!("cannot be cut: {layout:?}"));
+        host.events.note(Event::BadTxDescriptor, || {
+            format!("cannot be cut: {layout:?}")
+        });
         return;
     };
     let mut out = Vec::with_capacity(layout.payload + layout.mss + 4);
