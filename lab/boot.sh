@@ -15,6 +15,7 @@
 #   --nic MODELS   82599,82599 are two ports: eth0 and eth1, at PCI 01:00.0 and 02:00.0
 #   --wire SPEC    what is at the other end of a port; as often as there are wires
 #   --timing NAME  when the models do what they may do late; lockstep
+#   --trace N=FILE the register accesses of port N, as text
 #   --beside CMD   runs CMD in the lab beside the guest, where the taps of nicsim are
 #   --any-events   what nicsim calls misbehaviour does not fail the run
 #
@@ -45,7 +46,7 @@ parse() {
 		--qemu-opt) qemu_opts+=("$2") ;;
 		--tty) tty=1 && shift && continue ;;
 		--nic) IFS=, read -ra nic_models <<<"$2" ;;
-		--wire) nic_args+=(--wire "$2") ;;
+		--wire | --trace) nic_args+=("$1" "$2") ;;
 		--timing) nic_timing=$2 ;;
 		--beside) nic_beside=$2 ;;
 		--any-events) nic_any_events=1 && shift && continue ;;

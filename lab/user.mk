@@ -26,7 +26,7 @@ $(O)/replay_rx: $(SRC)/lab/guest/replay_rx.c $(SRC)/tools/net/xsk/xsk_fastpath.h
 # seconds and milliseconds: emulation is slow.
 $(O)/xsk/xskxceiver.h: $(XSKXCEIVER)/xskxceiver.h
 	mkdir -p $(@D)
-	sed -E 's/^(#define THREAD_TMOUT) 3$$/\1 5/; s/^(#define POLL_TMOUT) 1000$$/\1 3000/' $< > $@
+	sed -E 's/^(#define THREAD_TMOUT) 3$$/\1 12/; s/^(#define POLL_TMOUT) 1000$$/\1 3000/' $< > $@
 	[ "$$(diff $< $@ | grep -c '^>')" = 2 ]
 
 $(O)/xsk/xskxceiver.c: $(XSKXCEIVER)/xskxceiver.c

@@ -121,9 +121,10 @@ class Nicsim:
 
     def verified(self, port, frames):
         """Check that a verifying sink got so many frames of a generator, each whole and once."""
-        verify = self.port(port)["wire"]["sink"]["verify"]
+        counters = self.port(port)
+        verify = counters["wire"]["sink"]["verify"]
         wrong = sum(verify[name] for name in ("bad", "lost", "out_of_order", "duplicate"))
-        assert verify["good"] == frames and not wrong, f"not {frames} good: {verify}"
+        assert verify["good"] == frames and not wrong, f"not {frames} good: {counters}"
 
     def events(self):
         """Return what was misbehaviour, by port and name."""

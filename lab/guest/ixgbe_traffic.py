@@ -18,6 +18,9 @@ TIMINGS = ("lockstep", "async", "late", "group", "itr", "coalesce")
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 FRAMES = 10000
 PORT, OTHER = 1, 2  # of the generator, and where else its frames may come out
+# Action, port where frames come out, how many, options of xdp-bench
+XDP = (("drop", PORT, 0), ("pass", PORT, 0), ("tx", PORT, FRAMES, "-p", "swap-macs"),
+       ("redirect", OTHER, FRAMES, "eth2"))
 nicsim = Nicsim()
 
 
@@ -76,9 +79,9 @@ def settle():
                                     for name in ("eth1", "eth2")))
 
 
-def xdp(action, sink, *args):
+def xdp(action, sink, frames, *args):
     """A native program takes every frame; what it sends comes out."""
-    with xdp_bench(action, "eth1", *args), comes_out(sink, FRAMES if sink else 0):
+    with xdp_bench(action, "eth1", *args), comes_out(sink, frames):
         before = handed_up()
         generate()
         time.sleep(1)
@@ -150,9 +153,8 @@ def main():
             nicsim("timing", port, timing)
         tap.test(f"{timing}: ping", ping)
         tap.test(f"{timing}: TCP with checksums", transfer, PEER_ADDRESS, 8 << 20)
-        for action, sink, *args in (("drop", 0), ("pass", 0), ("tx", PORT, "-p", "swap-macs"),
-                                    ("redirect", OTHER, "eth2")):
-            tap.test(f"{timing}: XDP {action}", xdp, action, sink, *args)
+        for action, *args in XDP:
+            tap.test(f"{timing}: XDP {action}", xdp, action, *args)
         for run in rxdrop, l2fwd, txonly:
             for how, copy, busy in sockets:
                 tap.test(f"{timing}: {run.__name__} {how} {copy}{', busy poll' * busy}",

@@ -356,6 +356,10 @@ pub const TABLE: &[Row] = &[
     many("TDT", at::TX + 0x18, 0x40, 128, Rw(0xFFFF), 0),
     many("TXDCTL", at::TX + 0x28, 0x40, 128, Rw(!0x0400_0000), 0),
     many("TDTQ2TC (82598)", at::TX + 0x2C, 0x40, 128, Ro, 0),
+    many("DCA_TXCTRL (82598)", at::TX + 0x14, 0x40, 128, Ro, 0),
+    many("TDPROBE (82598)", at::TX + 0x1C, 0x40, 128, Ro, 0),
+    many("TDSTAT (82598)", at::TX + 0x20, 0x40, 128, Ro, 0),
+    many("TIC_DW (82598)", at::TX + 0x24, 0x40, 128, Ro, 0),
     many("QPTC", at::TX + 0x30, 0x40, 16, Rc, 0),
     many("QPTC 16-127", at::TX + 0x430, 0x40, 112, Rc, 0),
     many("QBTC (82598)", at::TX + 0x34, 0x40, 16, Ro, 0),
@@ -552,7 +556,6 @@ pub const TABLE: &[Row] = &[
     many("PFMRCTL", 0x0F600, 4, 4, ALL, 0),
     many("PFMRVLAN", 0x0F610, 4, 8, ALL, 0),
     many("PFMRVM", 0x0F630, 4, 8, ALL, 0),
-    // Tx diagnostics inside the space of the Tx queues above have no rows of their own.
 ];
 
 const WORDS: usize = (SPACE / 4) as usize;
