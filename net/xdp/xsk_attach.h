@@ -24,6 +24,7 @@ struct xsk_attach_choice {
 struct bpf_prog *xsk_builtin_get(void);
 void xsk_builtin_put(void);
 u32 xsk_builtin_id(void);
+bool xsk_is_builtin(const struct bpf_prog *prog);
 int xsk_redirect_action(u64 flags);
 int bpf_xsk_redirect(struct xdp_md *ctx, u64 flags);
 

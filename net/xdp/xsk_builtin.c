@@ -146,11 +146,22 @@ struct bpf_prog *xsk_builtin_get(void)
 		revert_creds(cred);
 		if (IS_ERR(prog))
 			return prog;
-		xsk_builtin_prog = prog;
+		WRITE_ONCE(xsk_builtin_prog, prog);
 	}
 
 	xsk_builtin_users++;
 	return prog;
+}
+
+/**
+ * xsk_is_builtin() - whether a driver would run the built-in program
+ * @prog: its program
+ *
+ * Return: true if it is
+ */
+bool xsk_is_builtin(const struct bpf_prog *prog)
+{
+	return prog && prog == READ_ONCE(xsk_builtin_prog);
 }
 
 /**
@@ -164,7 +175,7 @@ void xsk_builtin_put(void)
 		return;
 
 	bpf_prog_put(xsk_builtin_prog);
-	xsk_builtin_prog = NULL;
+	WRITE_ONCE(xsk_builtin_prog, NULL);
 }
 
 /**

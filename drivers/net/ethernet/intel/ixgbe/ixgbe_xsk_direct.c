@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive loop for a zero-copy queue whose frames all go to the attached
+ * socket: no BPF, no redirect, nothing for each frame that can be done once
+ * for each poll. See include/net/xsk_direct.h.
+ */
+#include <net/xdp_sock_drv.h>
+#include <net/xsk_direct.h>
+
+#include "ixgbe.h"
+#include "ixgbe_txrx_common.h"
+
+/* xsk_direct_refill() writes descriptors of this size */
+static_assert(sizeof(union ixgbe_adv_rx_desc) == 16);
+
+/**
+ * ixgbe_xsk_direct_span - deliver frames, up to the wrap of either ring
+ * @rx_ring: Rx ring
+ * @direct: the poll
+ * @count: how many at most
+ * @bytes: gets more by the bytes of the frames
+ *
+ * Return: how many frames were delivered; less than @count if there are no
+ * more, or the next one is not of one buffer.
+ */
+static u32 ixgbe_xsk_direct_span(struct ixgbe_ring *rx_ring,
+				 struct xsk_direct *direct, u32 count,
+				 unsigned int *bytes)
+{
+	u32 ntc = rx_ring->next_to_clean;
+	union ixgbe_adv_rx_desc *rx_desc = IXGBE_RX_DESC(rx_ring, ntc);
+	struct ixgbe_rx_buffer *bi = &rx_ring->rx_buffer_info[ntc];
+	struct xdp_desc *desc = direct->desc;
+	unsigned int total = 0;
+	u32 i, size;
+
+	for (i = 0; i < count; i++) {
+		size = le16_to_cpu(READ_ONCE(rx_desc[i].wb.upper.length));
+		/* Zero is "not yet" */
+		if (size - 1 >= direct->max_len)
+			break;
+
+		/* The length is written last */
+		dma_rmb();
+		if (!ixgbe_test_staterr(&rx_desc[i], IXGBE_RXD_STAT_EOP))
+			break;
+
+		xsk_direct_deliver(direct, &desc[i], bi[i].xdp, size);
+		bi[i].xdp = NULL;
+		total += size;
+	}
+
+	*bytes += total;
+	return i;
+}
+
+static u32 ixgbe_xsk_direct_deliver(struct ixgbe_ring *rx_ring,
+				    struct xsk_direct *direct, u32 budget,
+				    unsigned int *bytes)
+{
+	u32 count, got, done = 0;
+
+	while (done < budget) {
+		count = min3(budget - done, xsk_direct_span(direct),
+			     (u32)rx_ring->count - rx_ring->next_to_clean);
+		got = ixgbe_xsk_direct_span(rx_ring, direct, count, bytes);
+
+		xsk_direct_commit(direct, got);
+		done += got;
+		rx_ring->next_to_clean += got;
+		if (rx_ring->next_to_clean == rx_ring->count)
+			rx_ring->next_to_clean = 0;
+		if (!got || got < count)
+			break;
+	}
+
+	return done;
+}
+
+/**
+ * ixgbe_xsk_direct_refill - post chunks of the fill ring
+ * @rx_ring: Rx ring
+ *
+ * Return: false if the fill ring had too few
+ */
+static bool ixgbe_xsk_direct_refill(struct ixgbe_ring *rx_ring)
+{
+	u32 left = ixgbe_desc_unused(rx_ring);
+	u32 ntu = rx_ring->next_to_use;
+	u32 count, got;
+
+	if (left < IXGBE_RX_BUFFER_WRITE)
+		return true;
+
+	do {
+		count = min_t(u32, left, rx_ring->count - ntu);
+		got = xsk_direct_refill(rx_ring->xsk_pool,
+					&rx_ring->rx_buffer_info[ntu].xdp,
+					sizeof(*rx_ring->rx_buffer_info),
+					(__le64 *)IXGBE_RX_DESC(rx_ring, ntu),
+					count);
+		ntu += got;
+		if (ntu == rx_ring->count)
+			ntu = 0;
+		left -= got;
+	} while (left && got == count);
+
+	/* Where the device does not go on, nothing must look as if it had */
+	IXGBE_RX_DESC(rx_ring, ntu)->wb.upper.length = 0;
+	if (ntu != rx_ring->next_to_use) {
+		rx_ring->next_to_use = ntu;
+		/* The device must see the descriptors before the tail */
+		wmb();
+		writel(ntu, rx_ring->tail);
+	}
+
+	return !left;
+}
+
+static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
+				 struct ixgbe_ring *rx_ring,
+				 struct xsk_direct *direct, int budget)
+{
+	union ixgbe_adv_rx_desc *rx_desc;
+	unsigned int bytes = 0;
+	bool filled;
+	u32 done;
+
+	done = ixgbe_xsk_direct_deliver(rx_ring, direct, budget, &bytes);
+	ixgbe_update_rx_ring_stats(rx_ring, q_vector, done, bytes);
+	rx_desc = IXGBE_RX_DESC(rx_ring, rx_ring->next_to_clean);
+	if (unlikely(done < budget && READ_ONCE(rx_desc->wb.upper.length))) {
+		xsk_direct_end(direct);
+		return done + ixgbe_clean_rx_irq_xdp_zc(q_vector, rx_ring,
+							budget - done);
+	}
+
+	filled = ixgbe_xsk_direct_refill(rx_ring);
+	xsk_direct_end(direct);
+	if (!xsk_uses_need_wakeup(rx_ring->xsk_pool))
+		return filled ? done : budget;
+
+	if (!filled || rx_ring->next_to_clean == rx_ring->next_to_use)
+		xsk_set_rx_need_wakeup(rx_ring->xsk_pool);
+	else
+		xsk_clear_rx_need_wakeup(rx_ring->xsk_pool);
+	return done;
+}
+
+/**
+ * ixgbe_clean_rx_irq_zc - consume frames of a zero-copy queue
+ * @q_vector: the vector
+ * @rx_ring: Rx ring
+ * @budget: NAPI budget
+ *
+ * Return: amount of work completed
+ */
+int ixgbe_clean_rx_irq_zc(struct ixgbe_q_vector *q_vector,
+			  struct ixgbe_ring *rx_ring, const int budget)
+{
+	struct xsk_direct direct;
+
+	/* What is left of a frame of several buffers is not for here */
+	if (!rx_ring->rx_buffer_info[rx_ring->next_to_clean].discard &&
+	    xsk_direct_begin(&direct, READ_ONCE(rx_ring->xdp_prog),
+			     &rx_ring->xdp_rxq, rx_ring->xsk_pool, budget))
+		return ixgbe_xsk_direct_poll(q_vector, rx_ring, &direct,
+					     budget);
+
+	return ixgbe_clean_rx_irq_xdp_zc(q_vector, rx_ring, budget);
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transmission of zero-copy AF_XDP. Frames are taken from the Tx ring and
+ * completed in batches. The device is asked to report the last one of a batch
+ * only: like a frame of several buffers, a batch has one entry in
+ * tx_buffer_info that matters, that of its first descriptor, whose
+ * next_to_watch is the descriptor that is reported.
+ */
+#include <net/xdp_sock_drv.h>
+#include <net/xdp.h>
+
+#include "ixgbe.h"
+#include "ixgbe_txrx_common.h"
+
+/**
+ * ixgbe_xsk_fill - write descriptors, up to the wrap
+ * @xdp_ring: Tx ring
+ * @descs: what to send
+ * @count: how many
+ *
+ * Return: bytes of all of them
+ */
+static u32 ixgbe_xsk_fill(struct ixgbe_ring *xdp_ring,
+			  const struct xdp_desc *descs, u32 count)
+{
+	const u32 cmd = IXGBE_ADVTXD_DTYP_DATA | IXGBE_ADVTXD_DCMD_DEXT |
+			IXGBE_ADVTXD_DCMD_IFCS | IXGBE_TXD_CMD_EOP;
+	struct xsk_buff_pool *pool = xdp_ring->xsk_pool;
+	union ixgbe_adv_tx_desc *tx_desc;
+	u32 i, bytes = 0;
+	dma_addr_t dma;
+
+	tx_desc = IXGBE_TX_DESC(xdp_ring, xdp_ring->next_to_use);
+	for (i = 0; i < count; i++) {
+		u32 len = descs[i].len;
+
+		dma = xsk_buff_raw_get_dma(pool, descs[i].addr);
+		xsk_buff_raw_dma_sync_for_device(pool, dma, len);
+
+		tx_desc[i].read.buffer_addr = cpu_to_le64(dma);
+		tx_desc[i].read.cmd_type_len = cpu_to_le32(cmd | len);
+		tx_desc[i].read.olinfo_status =
+			cpu_to_le32(len << IXGBE_ADVTXD_PAYLEN_SHIFT);
+		bytes += len;
+	}
+
+	xdp_ring->next_to_use += count;
+	if (xdp_ring->next_to_use == xdp_ring->count)
+		xdp_ring->next_to_use = 0;
+	return bytes;
+}
+
+/* The device is to report the last descriptor of the batch from @first on */
+static void ixgbe_xsk_close_batch(struct ixgbe_ring *xdp_ring, u32 first,
+				  u32 count, u32 bytes)
+{
+	struct ixgbe_tx_buffer *tx_bi = &xdp_ring->tx_buffer_info[first];
+	union ixgbe_adv_tx_desc *last;
+	u32 index = first + count - 1;
+
+	if (index >= xdp_ring->count)
+		index -= xdp_ring->count;
+
+	last = IXGBE_TX_DESC(xdp_ring, index);
+	last->read.cmd_type_len |= cpu_to_le32(IXGBE_TXD_CMD_RS);
+	tx_bi->xdpf = NULL;
+	tx_bi->bytecount = bytes;
+	tx_bi->gso_segs = count;
+	tx_bi->next_to_watch = last;
+}
+
+/**
+ * ixgbe_xsk_xmit - send what is in the Tx rings
+ * @xdp_ring: Tx ring of the device
+ *
+ * Return: true if there is nothing left to do
+ */
+static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring)
+{
+	u32 first = xdp_ring->next_to_use, room = ixgbe_desc_unused(xdp_ring);
+	struct xsk_buff_pool *pool = xdp_ring->xsk_pool;
+	u32 count, span, bytes;
+
+	if (unlikely(!netif_carrier_ok(xdp_ring->netdev)))
+		return true;
+	if (unlikely(!room))
+		return false;
+
+	count = xsk_tx_peek_release_desc_batch(pool, room);
+	if (!count)
+		return true;
+
+	span = min(count, xdp_ring->count - first);
+	bytes = ixgbe_xsk_fill(xdp_ring, pool->tx_descs, span);
+	if (span < count)
+		bytes += ixgbe_xsk_fill(xdp_ring, pool->tx_descs + span,
+					count - span);
+
+	ixgbe_xsk_close_batch(xdp_ring, first, count, bytes);
+	ixgbe_xdp_ring_update_tail(xdp_ring);
+	return count < room;
+}
+
+static void ixgbe_xsk_unmap(struct ixgbe_ring *tx_ring,
+			    struct ixgbe_tx_buffer *tx_bi)
+{
+	if (!dma_unmap_len(tx_bi, len))
+		return;
+
+	dma_unmap_single(tx_ring->dev, dma_unmap_addr(tx_bi, dma),
+			 dma_unmap_len(tx_bi, len), DMA_TO_DEVICE);
+	dma_unmap_len_set(tx_bi, len, 0);
+}
+
+/**
+ * ixgbe_xsk_clean_first - let go of what begins at the ring's next_to_clean
+ * @tx_ring: Tx ring
+ *
+ * It is a batch of AF_XDP, or a frame of XDP_TX or of a redirect.
+ *
+ * Return: how many descriptors of AF_XDP it had
+ */
+static u32 ixgbe_xsk_clean_first(struct ixgbe_ring *tx_ring)
+{
+	u32 ntc = tx_ring->next_to_clean;
+	struct ixgbe_tx_buffer *tx_bi = &tx_ring->tx_buffer_info[ntc];
+	u32 last = tx_bi->next_to_watch - IXGBE_TX_DESC(tx_ring, 0);
+	u32 count = last - ntc + 1;
+
+	if (last < ntc)
+		count += tx_ring->count;
+
+	tx_bi->next_to_watch = NULL;
+	tx_ring->next_to_clean = last + 1 == tx_ring->count ? 0 : last + 1;
+	if (likely(!tx_bi->xdpf))
+		return count;
+
+	xdp_return_frame(tx_bi->xdpf);
+	tx_bi->xdpf = NULL;
+	while (count--) {
+		ixgbe_xsk_unmap(tx_ring, &tx_ring->tx_buffer_info[ntc]);
+		if (++ntc == tx_ring->count)
+			ntc = 0;
+	}
+	return 0;
+}
+
+/**
+ * ixgbe_clean_xdp_tx_irq - complete what was sent, and send more
+ * @q_vector: the vector
+ * @tx_ring: Tx ring
+ * @napi_budget: NAPI budget
+ *
+ * Return: true if there is nothing left to do
+ */
+bool ixgbe_clean_xdp_tx_irq(struct ixgbe_q_vector *q_vector,
+			    struct ixgbe_ring *tx_ring, int napi_budget)
+{
+	unsigned int total_packets = 0, total_bytes = 0;
+	struct xsk_buff_pool *pool = tx_ring->xsk_pool;
+	union ixgbe_adv_tx_desc *eop_desc;
+	struct ixgbe_tx_buffer *tx_bi;
+	u32 xsk_frames = 0;
+
+	while (tx_ring->next_to_clean != tx_ring->next_to_use) {
+		tx_bi = &tx_ring->tx_buffer_info[tx_ring->next_to_clean];
+		eop_desc = READ_ONCE(tx_bi->next_to_watch);
+		if (!eop_desc ||
+		    !(eop_desc->wb.status & cpu_to_le32(IXGBE_TXD_STAT_DD)))
+			break;
+
+		total_bytes += tx_bi->bytecount;
+		total_packets += tx_bi->gso_segs;
+		xsk_frames += ixgbe_xsk_clean_first(tx_ring);
+	}
+
+	if (total_packets)
+		ixgbe_update_tx_ring_stats(tx_ring, q_vector, total_packets,
+					   total_bytes);
+	if (xsk_frames)
+		xsk_tx_completed(pool, xsk_frames);
+	if (xsk_uses_need_wakeup(pool))
+		xsk_set_tx_need_wakeup(pool);
+
+	return ixgbe_xsk_xmit(tx_ring);
+}
+
+/**
+ * ixgbe_xsk_clean_tx_ring - let go of all that a stopped ring did not send
+ * @tx_ring: Tx ring
+ */
+void ixgbe_xsk_clean_tx_ring(struct ixgbe_ring *tx_ring)
+{
+	struct ixgbe_tx_buffer *tx_bi;
+	u32 xsk_frames = 0;
+
+	while (tx_ring->next_to_clean != tx_ring->next_to_use) {
+		tx_bi = &tx_ring->tx_buffer_info[tx_ring->next_to_clean];
+		if (!tx_bi->next_to_watch)
+			break;
+		xsk_frames += ixgbe_xsk_clean_first(tx_ring);
+	}
+
+	if (xsk_frames)
+		xsk_tx_completed(tx_ring->xsk_pool, xsk_frames);
+}

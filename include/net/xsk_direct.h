@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _NET_XSK_DIRECT_H
+#define _NET_XSK_DIRECT_H
+
+#include <linux/types.h>
+#include <linux/if_xdp.h>
+#include <net/xdp.h>
+
+struct bpf_prog;
+struct xdp_sock;
+struct xsk_buff_pool;
+
+/*
+ * Direct delivery: while the built-in program rules, a driver can hand the
+ * frames of a zero-copy queue to the attached socket without running BPF. In
+ * a poll it calls
+ *
+ *   xsk_direct_begin()		once; if it refuses, frames go through BPF
+ *   xsk_direct_span()		places in the Rx ring, up to its wrap
+ *   xsk_direct_deliver()	for each frame of one buffer, into such a place
+ *   xsk_direct_commit()	once for each span
+ *   xsk_direct_refill()	chunks of the fill ring into Rx descriptors
+ *   xsk_direct_end()		once: publishes rings and wakes the socket
+ *
+ * What is no plain frame of one buffer goes through BPF; between commit and
+ * end, any number of frames may do so.
+ */
+
+/**
+ * struct xsk_direct - a poll that delivers directly, on its stack
+ * @xs: the attached socket
+ * @base: what to subtract from an xdp_buff's data_hard_start to get the
+ *	address of its data in the umem
+ * @desc: the next place in the socket's Rx ring
+ * @room: places that are free there, across the wrap
+ * @max_len: the longest frame that fits into a chunk, in bytes
+ */
+struct xsk_direct {
+	struct xdp_sock *xs;
+	void *base;
+	struct xdp_desc *desc;
+	u32 room;
+	u32 max_len;
+};
+
+#ifdef CONFIG_XDP_SOCKETS
+
+bool xsk_direct_begin(struct xsk_direct *direct, const struct bpf_prog *prog,
+		      const struct xdp_rxq_info *rxq,
+		      struct xsk_buff_pool *pool, u32 budget);
+u32 xsk_direct_span(struct xsk_direct *direct);
+void xsk_direct_commit(struct xsk_direct *direct, u32 count);
+u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
+		      __le64 *rx_desc, u32 count);
+void xsk_direct_end(struct xsk_direct *direct);
+
+/**
+ * xsk_direct_deliver() - put a frame into a place of the socket's Rx ring
+ * @direct: the poll
+ * @desc: the place
+ * @xdp: the frame's buffer, whose chunk is the socket's from the end on
+ * @len: bytes of the frame
+ */
+static inline void xsk_direct_deliver(const struct xsk_direct *direct,
+				      struct xdp_desc *desc,
+				      const struct xdp_buff *xdp, u32 len)
+{
+	desc->addr = xdp->data_hard_start - direct->base;
+	desc->len = len;
+	desc->options = 0;
+}
+
+#else
+
+static inline bool xsk_direct_begin(struct xsk_direct *direct,
+				    const struct bpf_prog *prog,
+				    const struct xdp_rxq_info *rxq,
+				    struct xsk_buff_pool *pool, u32 budget)
+{
+	return false;
+}
+
+static inline u32 xsk_direct_span(struct xsk_direct *direct)
+{
+	return 0;
+}
+
+static inline void xsk_direct_commit(struct xsk_direct *direct, u32 count)
+{
+}
+
+static inline u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot,
+				    size_t step, __le64 *rx_desc, u32 count)
+{
+	return 0;
+}
+
+static inline void xsk_direct_end(struct xsk_direct *direct)
+{
+}
+
+static inline void xsk_direct_deliver(const struct xsk_direct *direct,
+				      struct xdp_desc *desc,
+				      const struct xdp_buff *xdp, u32 len)
+{
+}
+
+#endif /* CONFIG_XDP_SOCKETS */
+
+#endif /* _NET_XSK_DIRECT_H */
