@@ -3,20 +3,28 @@
 """Traffic through ixgbe ports, the same for each way in which nicsim keeps time.
 
 eth0 is a tap of the lab, where lab/guest/peer.py listens. eth1 gets generator frames and is
-checked by a sink, which sits at eth2, too. Prints TAP. Argument: "patched" or "base".
+checked by a sink, which sits at eth2, too. Prints TAP. Arguments: "patched" or "base", and a
+regular expression for the names of tests.
+
+A test has fewer frames than the rings have descriptors: a processor of the guest that kicks
+the port in a loop keeps the others out of QEMU for up to 0.2 s (its big lock is not fair), and
+what no descriptor waits for is lost then. That much is no fault of driver or model.
 """
 
 import contextlib
+import itertools
+import re
 import signal
 import subprocess
 import sys
 import time
 
-from harness import Nicsim, Tap, eventually, finish, shell, start, start_and_wait, stop, transfer
+from harness import (Nicsim, Tap, eventually, finish, ping, shell, start, start_and_wait, stop,
+                     transfer)
 
 TIMINGS = ("lockstep", "async", "late", "group", "itr", "coalesce")
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
-FRAMES = 10000
+RING, FRAMES = 4096, 4000
 PORT, OTHER = 1, 2  # of the generator, and where else its frames may come out
 # Action, port where frames come out, how many, options of xdp-bench
 XDP = (("drop", PORT, 0), ("pass", PORT, 0), ("tx", PORT, FRAMES, "-p", "swap-macs"),
@@ -50,12 +58,6 @@ def handed_up():
 
 
 # The tests
-
-def ping():
-    """Ping a machine, without a loss."""
-    said = shell(f"ping -q -c 50 -i 0.01 -W 3 {PEER_ADDRESS}")
-    assert " 50 received" in said, said
-
 
 @contextlib.contextmanager
 def xdp_bench(*args):
@@ -91,7 +93,8 @@ def xdp(action, sink, frames, *args):
 def xdpsock_args(how, copy, busy):
     """Return the options of an xdpsock."""
     return ["-N", {"copy": "-c", "zero-copy": "-z"}[copy], *(["-B"] if busy else []),
-            *(["--attach", "--force"] if how == "attach" else [])]
+            *(["--attach", "--force"] if how == "attach" else []),
+            f"--ring-size={RING}", f"--frames={2 * RING}"]
 
 
 def check_how(result, how, copy):
@@ -134,11 +137,23 @@ def set_up():
     shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe ixgbe; "
           f"ip addr add {ADDRESS} dev eth0; ip link set eth0 up")
     for interface in "eth1", "eth2":
-        shell(f"ethtool -L {interface} combined 1; ip link set {interface} promisc on up; "
+        shell(f"ethtool -L {interface} combined 1; ethtool -G {interface} rx {RING} tx {RING}; "
+              f"ip link set {interface} promisc on up; "
               f"echo 2 >/sys/class/net/{interface}/napi_defer_hard_irqs; "
               f"echo 200000 >/sys/class/net/{interface}/gro_flush_timeout")
     eventually("peer", lambda: "1 received" in
                shell(f"ping -q -c 1 -W 1 {PEER_ADDRESS} || true"))
+
+
+def tests(hows):
+    """Yield name, function and arguments of the tests."""
+    yield "ping", ping, PEER_ADDRESS, 50
+    yield "TCP with checksums", transfer, PEER_ADDRESS, 8 << 20
+    for action, *args in XDP:
+        yield f"XDP {action}", xdp, action, *args
+    for run in rxdrop, l2fwd, txonly:
+        for how, copy, busy in itertools.product(hows, ("copy", "zero-copy"), (False, True)):
+            yield f"{run.__name__} {how} {copy}{', busy poll' * busy}", run, how, copy, busy
 
 
 def main():
@@ -146,19 +161,13 @@ def main():
     tap = Tap(nicsim.no_event)
     set_up()
     hows = ("xskmap", "attach") if sys.argv[1] == "patched" else ("xskmap",)
-    sockets = [(how, copy, busy) for how in hows for copy in ("copy", "zero-copy")
-               for busy in (False, True)]
+    wanted = sys.argv[2] if len(sys.argv) > 2 else ""
     for timing in TIMINGS:
         for port in range(3):
             nicsim("timing", port, timing)
-        tap.test(f"{timing}: ping", ping)
-        tap.test(f"{timing}: TCP with checksums", transfer, PEER_ADDRESS, 8 << 20)
-        for action, *args in XDP:
-            tap.test(f"{timing}: XDP {action}", xdp, action, *args)
-        for run in rxdrop, l2fwd, txonly:
-            for how, copy, busy in sockets:
-                tap.test(f"{timing}: {run.__name__} {how} {copy}{', busy poll' * busy}",
-                         run, how, copy, busy)
+        for name, run, *args in tests(hows):
+            if re.search(wanted, f"{timing}: {name}"):
+                tap.test(f"{timing}: {name}", run, *args)
     tap.plan()
 
 

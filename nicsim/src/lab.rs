@@ -383,8 +383,12 @@ impl Device for Port {
                 self.chip.write(&mut self.host, offset, data);
             }
             REGION_CONFIG => {
+                let asleep = self.config.is_asleep();
                 self.config.write(offset, data);
                 self.host.bus_master = self.config.bus_master();
+                if asleep && !self.config.is_asleep() {
+                    self.reset();
+                }
             }
             _ => {}
         }

@@ -27,6 +27,9 @@ const BAR_64: u8 = 0x04;
 const BAR_PREFETCHABLE: u8 = 0x08;
 
 const CAP_PM: u8 = 0x01;
+/// Control and status in the power management capability; its low bits are the state.
+const POWER: usize = 4;
+const D3_HOT: u8 = 3;
 const CAP_MSIX: u8 = 0x11;
 const CAP_PCIE: u8 = 0x10;
 
@@ -149,8 +152,8 @@ impl Image {
     /// No_Soft_Reset is set.
     fn add_pm(&mut self, at: usize, next: u8) {
         self.set(at, &[CAP_PM, next, 0x03, 0x00]);
-        self.set(at + 4, &[0x08]);
-        self.set_writable(at + 4, 0x0003);
+        // No_Soft_Reset is clear: from D3hot the function comes back as after a reset.
+        self.set_writable(at + POWER, 0x0003);
     }
 
     fn add_msix(&mut self, at: usize, next: u8, layout: &MsixLayout) {
@@ -197,6 +200,8 @@ pub struct ConfigSpace {
     image: Image,
     /// What `reset` goes back to.
     initial: Vec<u8>,
+    /// Offset of the power state.
+    power: usize,
 }
 
 impl ConfigSpace {
@@ -204,7 +209,12 @@ impl ConfigSpace {
     pub fn new(function: &Function) -> Self {
         let image = Image::new(function);
         let initial = image.bytes.clone();
-        Self { image, initial }
+        let power = usize::from(function.pm_offset) + POWER;
+        Self {
+            image,
+            initial,
+            power,
+        }
     }
 
     /// Reads bytes from `offset` on; what is beyond the end reads as zero.
@@ -230,6 +240,11 @@ impl ConfigSpace {
     /// Whether the function may do DMA and send interrupts.
     pub fn bus_master(&self) -> bool {
         self.image.bytes[COMMAND] & COMMAND_BUS_MASTER != 0
+    }
+
+    /// Whether the function sleeps in D3hot, from which it wakes up as after a reset.
+    pub fn is_asleep(&self) -> bool {
+        self.image.bytes[self.power] & D3_HOT == D3_HOT
     }
 
     /// Function reset: all as after power-on.
@@ -337,6 +352,15 @@ pub(crate) mod tests {
         assert_eq!(changed, expected);
         config.reset();
         assert_eq!(config.image.bytes, initial.image.bytes);
+    }
+
+    #[test]
+    fn sleeps_in_d3_hot() {
+        let mut config = ConfigSpace::new(&function());
+        config.write(0x44, &[3]);
+        assert!(config.is_asleep());
+        config.write(0x44, &[0]);
+        assert!(!config.is_asleep());
     }
 
     #[test]

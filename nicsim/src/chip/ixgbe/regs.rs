@@ -362,7 +362,7 @@ pub const TABLE: &[Row] = &[
     many("TIC_DW (82598)", at::TX + 0x24, 0x40, 128, Ro, 0),
     many("QPTC", at::TX + 0x30, 0x40, 16, Rc, 0),
     many("QPTC 16-127", at::TX + 0x430, 0x40, 112, Rc, 0),
-    many("QBTC (82598)", at::TX + 0x34, 0x40, 16, Ro, 0),
+    many("QBTC (82598)", at::TX + 0x34, 0x40, 128, Ro, 0),
     many("TDWBAL", at::TX + 0x38, 0x40, 128, ALL, 0),
     many("TDWBAH", at::TX + 0x3C, 0x40, 128, ALL, 0),
     many("VMVIR", 0x08000, 4, 64, ALL, 0),
