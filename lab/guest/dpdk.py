@@ -73,10 +73,12 @@ def forwarded(said, way, port):
     return int(re.search(rf"{way}-packets: +(\d+)", part)[1])
 
 
-def generate(port):
-    """Send frames into a port; testpmd takes them meanwhile."""
+def generate(program, port):
+    """Send frames into a port, until testpmd has taken them all."""
     nicsim("gen", port, "start", f"count={FRAMES}")
     eventually("all frames", lambda: nicsim.port(port)["wire"]["to_chip"] >= FRAMES)
+    eventually("all frames in testpmd",
+               lambda: forwarded(program("show fwd stats all"), "RX", port) >= FRAMES, 60)
     time.sleep(1)
 
 
@@ -94,7 +96,7 @@ def receive(*args, eal=()):
     with testpmd(*args, eal=eal) as program:
         program("set fwd rxonly")
         program("start")
-        generate(0)
+        generate(program, 0)
         said = program("stop")
         assert forwarded(said, "RX", 0) == FRAMES, said
         assert port_counters(program, 0) == (FRAMES, 0, 0), port_counters(program, 0)
@@ -119,7 +121,7 @@ def forward(mode, *args, eal=()):
     with testpmd(*args, eal=eal) as program:
         program(f"set fwd {mode}")
         program("start")
-        generate(0)
+        generate(program, 0)
         said = program("stop")
         assert forwarded(said, "RX", 0) == forwarded(said, "TX", 1) == FRAMES, said
         nicsim.verified(1, FRAMES)

@@ -29,11 +29,13 @@ use() {
 	done
 }
 
-# The lines with results only: some failing tests have a line for each frame.
+# The lines with results only, some failing tests have a line for each frame; at once, so
+# that a run that is cut off has told how far it got.
 run() {
 	local program=$1
 	shift
-	"/out/user/$program" ${busy:+-b} "$@" 2>/dev/null | grep -E '^(not )?ok ' || true
+	stdbuf -oL "/out/user/$program" ${busy:+-b} "$@" 2>/dev/null |
+		grep --line-buffered -E '^(not )?ok ' || true
 }
 
 run_on_veth() {
@@ -72,6 +74,11 @@ ports() {
 
 # For the tests of unaligned chunks
 sysctl -qw vm.nr_hugepages=128
-for busy in '' busy-poll; do
+number=0
+while read -r verdict _ rest; do
+	[[ $verdict != not ]] || { verdict='not ok'; rest=${rest#* }; }
+	echo "$verdict $((++number)) $rest"
+done < <(for busy in '' busy-poll; do
 	if [[ -n $driver ]]; then ports; else veth; fi
-done | awk '{ sub(/ok [0-9]+/, "ok " ++n); print; fflush() } END { print "1.." n }'
+done)
+echo "1..$number"
