@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use clap::Parser;
 use nicsim::chip::Chip;
+use nicsim::chip::i40e::X710;
 use nicsim::chip::ixgbe::Ixgbe;
 use nicsim::control::{COMMANDS, Server, TIMINGS, timing};
 use nicsim::host::Timing;
@@ -22,11 +23,18 @@ struct Model {
     make: fn([u8; 6]) -> Box<dyn Chip>,
 }
 
-const MODELS: [Model; 1] = [Model {
-    name: "82599",
-    meaning: "Intel 82599, 10 Gb/s, driver ixgbe",
-    make: |mac| Box::new(Ixgbe::new(mac)),
-}];
+const MODELS: [Model; 2] = [
+    Model {
+        name: "82599",
+        meaning: "Intel 82599, 10 Gb/s, driver ixgbe",
+        make: |mac| Box::new(Ixgbe::new(mac)),
+    },
+    Model {
+        name: "x710",
+        meaning: "Intel X710, 10 Gb/s, driver i40e",
+        make: |mac| Box::new(X710::new(mac)),
+    },
+];
 
 const EXAMPLES: &str = "\
 Examples:

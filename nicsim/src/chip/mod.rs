@@ -2,7 +2,10 @@
 //! The models. Each chip is a folder with its register table as data; what it needs
 //! from outside is [`Host`], what it offers is [`Chip`].
 
+pub mod i40e;
 pub mod ixgbe;
+pub mod packet_buffer;
+pub mod registers;
 
 use std::time::Instant;
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 //! A driver of the 82599 that does most things right, and some wrong.
 
-use std::ops::Range;
-
-use nicsim::chip::Chip;
 use nicsim::chip::ixgbe::regs::TABLE;
 
 use crate::frames;
 use crate::random::Random;
-use crate::world::{BUFFERS, EDGES, RINGS, World};
+use crate::world::{self, RINGS, World, address};
 
 const RX_ENABLE: u32 = 1 << 25;
 /// Queues in use: those that RSS can choose, and some that only filters can.
@@ -129,32 +126,6 @@ impl Driver {
     fn start_tx(&mut self, world: &mut World, index: usize) {
         let ring = set_up(world, &mut self.tx[index]);
         world.write32(ring.registers + 0x28, RX_ENABLE | 8 << 16 | 1 << 8 | 32);
-    }
-
-    /// One thing that a guest may do.
-    pub fn act(&mut self, world: &mut World) {
-        let index = world.random.below(QUEUES.len() as u64) as usize;
-        match world.random.below(25) {
-            24 if world.random.once_in(4) => self.start(world),
-            0..6 => self.send(world, index),
-            6..9 => {
-                let count = world.random.below(80);
-                self.post(world, index, count);
-            }
-            9..12 => self.hit_queue(world, index),
-            12 => self.start_rx(world, index),
-            13 => self.start_tx(world, index),
-            14 => self.scribble(world),
-            15 => self.flow_director(world),
-            16 => self.basic(world),
-            17..20 => any_register(world),
-            20 => {
-                let (offset, _) = register(&mut world.random);
-                world.read32(offset);
-            }
-            21 => odd_access(world),
-            _ => interrupts(world),
-        }
     }
 
     /// Frames into a Tx ring, with the offloads that Linux asks for, and the tail.
@@ -315,10 +286,35 @@ impl Driver {
             world.write32(0x0ee2c, command | value & !3); // FDIRCMD
         }
     }
+}
 
-    /// Disables all queues and waits until each says so, as the driver does before it
-    /// frees the memory. False if one does not.
-    pub fn stop(&self, world: &mut World) -> bool {
+impl world::Driver for Driver {
+    fn act(&mut self, world: &mut World) {
+        let index = world.random.below(QUEUES.len() as u64) as usize;
+        match world.random.below(25) {
+            24 if world.random.once_in(4) => self.start(world),
+            0..6 => self.send(world, index),
+            6..9 => {
+                let count = world.random.below(80);
+                self.post(world, index, count);
+            }
+            9..12 => self.hit_queue(world, index),
+            12 => self.start_rx(world, index),
+            13 => self.start_tx(world, index),
+            14 => self.scribble(world),
+            15 => self.flow_director(world),
+            16 => self.basic(world),
+            17..20 => any_register(world),
+            20 => {
+                let (offset, _) = register(&mut world.random);
+                world.read32(offset);
+            }
+            21 => odd_access(world),
+            _ => interrupts(world),
+        }
+    }
+
+    fn stop(&self, world: &mut World) -> bool {
         let registers =
             (0..128).flat_map(|queue| [rx_registers(queue), tx_registers(queue)]);
         let registers: Vec<u64> = registers.collect();
@@ -331,8 +327,7 @@ impl Driver {
             .all(|registers| world.read32(registers + 0x28) & RX_ENABLE == 0)
     }
 
-    /// Tails of all queues, running or not.
-    pub fn kick(&self, world: &mut World) {
+    fn kick(&self, world: &mut World) {
         for ring in self.rx.iter().chain(&self.tx) {
             world.write32(ring.registers + 0x18, (ring.tail % ring.length) as u32);
         }
@@ -361,19 +356,6 @@ fn set_up(world: &mut World, ring: &mut Ring) -> Ring {
         world.write32(ring.registers + register, value as u32);
     }
     *ring
-}
-
-/// Where a buffer may be: in memory, or once in so many times across an edge of it.
-fn address(random: &mut Random, wrong_once_in: u64) -> u64 {
-    let Range { start, end } = BUFFERS;
-    if !random.once_in(wrong_once_in) {
-        return start + random.below(end - start);
-    }
-    match random.below(4) {
-        0 => random.next(),
-        1 => u64::MAX - random.below(4_096),
-        _ => random.pick(&EDGES).wrapping_sub(random.below(2_048)),
-    }
 }
 
 /// Offset of a register that the chip has, and its mask of writable bits or not.

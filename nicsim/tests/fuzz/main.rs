@@ -13,6 +13,7 @@
 #![allow(clippy::expect_used)] // a test fails by panics
 
 mod frames;
+mod i40e;
 mod ixgbe;
 mod random;
 mod world;
@@ -20,13 +21,12 @@ mod worst;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use ixgbe::Driver;
-use nicsim::chip::Chip;
 use rustix::time::{ClockId, clock_gettime};
-use world::World;
+use world::{Model, World};
 
 /// Steps of one run.
 const STEPS: u32 = 400;
@@ -61,10 +61,10 @@ fn timed<T>(what: &str, step: impl FnOnce() -> T) -> T {
 type Counts = BTreeMap<&'static str, u64>;
 
 /// One run: a driver starts, then anything happens.
-fn run(seed: u64, counts: &mut Counts) {
+fn run(model: Model, seed: u64, counts: &mut Counts) {
     SEED.store(seed, Ordering::Relaxed);
-    let mut world = World::new(seed);
-    let mut driver = Driver::probe(&mut world);
+    let mut world = World::new(seed, model);
+    let mut driver = model.probe(&mut world);
     for step in 0..STEPS {
         timed(&format!("step {step}"), || {
             if world.random.once_in(2) {
@@ -76,7 +76,7 @@ fn run(seed: u64, counts: &mut Counts) {
         });
         STEP.fetch_add(1, Ordering::Relaxed);
     }
-    timed("the end", || world.finish(&driver));
+    timed("the end", || world.finish(driver.as_ref()));
     assert!(
         peak_memory() < MEMORY_LIMIT,
         "{} bytes of memory",
@@ -103,9 +103,9 @@ fn peak_memory() -> u64 {
 }
 
 /// Runs `seed`; what fails names it.
-fn run_named(seed: u64, counts: &mut Counts) {
-    if let Err(failure) = catch_unwind(AssertUnwindSafe(|| run(seed, counts))) {
-        eprintln!("fuzz: failed with NICSIM_FUZZ_SEED={seed}");
+fn run_named(model: Model, seed: u64, counts: &mut Counts) {
+    if let Err(failure) = catch_unwind(AssertUnwindSafe(|| run(model, seed, counts))) {
+        eprintln!("fuzz: {model:?} failed with NICSIM_FUZZ_SEED={seed}");
         resume_unwind(failure);
     }
 }
@@ -146,25 +146,36 @@ fn kept_seeds() -> Vec<u64> {
 }
 
 #[test]
-fn hostile_guest() {
-    std::thread::spawn(watch);
+fn hostile_guest_of_the_82599() {
+    fuzz(Model::I82599);
+}
+
+#[test]
+fn hostile_guest_of_the_x710() {
+    fuzz(Model::X710);
+}
+
+fn fuzz(model: Model) {
+    static WATCHDOG: Once = Once::new();
+    WATCHDOG.call_once(|| drop(std::thread::spawn(watch)));
     let mut counts = Counts::new();
     if let Some(seed) = setting("NICSIM_FUZZ_SEED") {
-        run_named(seed, &mut counts);
+        run_named(model, seed, &mut counts);
         return;
     }
     let kept = kept_seeds();
-    kept.iter().for_each(|seed| run_named(*seed, &mut counts));
+    kept.iter()
+        .for_each(|seed| run_named(model, *seed, &mut counts));
     let limit = Duration::from_secs(setting("NICSIM_FUZZ_SECONDS").unwrap_or(5));
     let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let first = clock.map_or(0, |time| time.as_nanos() as u64);
     let (start, mut runs) = (Instant::now(), 0);
     while start.elapsed() < limit {
-        run_named(first.wrapping_add(runs), &mut counts);
+        run_named(model, first.wrapping_add(runs), &mut counts);
         runs += 1;
     }
     println!(
-        "fuzz: {} kept seeds, {runs} from {first}: {counts:?}",
+        "fuzz: {model:?}: {} kept seeds, {runs} from {first}: {counts:?}",
         kept.len()
     );
     assert!(

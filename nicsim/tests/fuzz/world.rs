@@ -7,14 +7,14 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use nicsim::chip::Chip;
+use nicsim::chip::i40e::X710;
 use nicsim::chip::ixgbe::Ixgbe;
 use nicsim::host::{Host, Timing};
 use nicsim::memory::GuestMemory;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
-use crate::frames;
-use crate::ixgbe::Driver;
 use crate::random::Random;
+use crate::{frames, i40e, ixgbe};
 
 /// Memory for rings.
 pub const RINGS: Range<u64> = 0x10_0000..0x14_0000;
@@ -27,7 +27,7 @@ const EMPTY: Range<u64> = 0x30_0000..0x31_0000;
 /// As high as addresses go.
 const HIGH: Range<u64> = 0xffff_ffff_fffe_0000..0xffff_ffff_ffff_0000;
 /// Where memory begins or ends.
-pub const EDGES: [u64; 8] = [
+const EDGES: [u64; 8] = [
     RINGS.start,
     RINGS.end,
     BUFFERS.start,
@@ -46,9 +46,46 @@ const FRAME_MAX: usize = 16 * 1024;
 const TX_MAX: usize = 64 << 20;
 const RX_MAX: usize = 1 << 20;
 
+/// Which chip it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    I82599,
+    X710,
+}
+
+impl Model {
+    fn chip(self) -> Box<dyn Chip> {
+        match self {
+            Self::I82599 => Box::new(Ixgbe::new(frames::MAC)),
+            Self::X710 => Box::new(X710::new(frames::MAC)),
+        }
+    }
+
+    /// Brings the chip up as Linux does.
+    pub fn probe(self, world: &mut World) -> Box<dyn Driver> {
+        match self {
+            Self::I82599 => Box::new(ixgbe::Driver::probe(world)),
+            Self::X710 => Box::new(i40e::Driver::probe(world)),
+        }
+    }
+}
+
+/// A driver that does most things right, and some wrong.
+pub trait Driver {
+    /// One thing that a guest may do.
+    fn act(&mut self, world: &mut World);
+
+    /// Disables all queues and waits until each says so, as the driver does before it
+    /// frees the memory. False if one does not.
+    fn stop(&self, world: &mut World) -> bool;
+
+    /// Tails of all queues, running or not.
+    fn kick(&self, world: &mut World);
+}
+
 pub struct World {
     pub random: Random,
-    pub chip: Ixgbe,
+    pub chip: Box<dyn Chip>,
     pub host: Host,
     frame: Vec<u8>,
 }
@@ -63,9 +100,9 @@ fn map(memory: &mut GuestMemory, range: &Range<u64>, writable: bool) {
 }
 
 impl World {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, model: Model) -> Self {
         let mut random = Random::new(seed);
-        let mut host = Host::new("fuzz", 64, timing(&mut random));
+        let mut host = Host::new("fuzz", 129, timing(&mut random));
         for range in [RINGS, BUFFERS, HIGH] {
             map(&mut host.memory, &range, true);
         }
@@ -74,7 +111,7 @@ impl World {
             .map(EMPTY.start, EMPTY.end - EMPTY.start, None, true)
             .expect("map");
         host.bus_master = true;
-        let mut chip = Ixgbe::new(frames::MAC);
+        let mut chip = model.chip();
         chip.reset(&mut host);
         chip.set_link(&mut host, true);
         Self {
@@ -215,7 +252,7 @@ impl World {
     }
 
     /// Nothing the guest or the wire does may change memory now.
-    fn expect_quiet(&mut self, driver: &Driver, when: &str) {
+    fn expect_quiet(&mut self, driver: &dyn Driver, when: &str) {
         let before = self.snapshot();
         for _ in 0..4 {
             driver.kick(self);
@@ -231,7 +268,7 @@ impl World {
     }
 
     /// The end of all work comes, and each way to stop DMA stops it.
-    pub fn finish(&mut self, driver: &Driver) {
+    pub fn finish(&mut self, driver: &dyn Driver) {
         self.host.faults = Default::default();
         self.host.bus_master = true;
         assert!(self.idle(), "never idle");
@@ -271,5 +308,18 @@ fn timing(random: &mut Random) -> Timing {
         writeback_delay,
         irq_delay,
         throttle: random.once_in(2),
+    }
+}
+
+/// Where a buffer may be: in memory, or once in so many times across an edge of it.
+pub fn address(random: &mut Random, wrong_once_in: u64) -> u64 {
+    let Range { start, end } = BUFFERS;
+    if !random.once_in(wrong_once_in) {
+        return start + random.below(end - start);
+    }
+    match random.below(4) {
+        0 => random.next(),
+        1 => u64::MAX - random.below(4_096),
+        _ => random.pick(&EDGES).wrapping_sub(random.below(2_048)),
     }
 }

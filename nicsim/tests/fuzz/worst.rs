@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The most work that a guest can ask for with one register write: what chance would
 //! find too rarely. Each call of the chip has to come back soon, since it holds up all
-//! ports; all the work may take as long as it takes.
+//! ports; all the work may take as long as it takes. Here of the 82599.
 
-use nicsim::chip::Chip;
 use nicsim::event::Event;
 use nicsim::host::Timing;
 
 use crate::random::Random;
-use crate::world::{BUFFERS, RINGS, World};
+use crate::world::{BUFFERS, Model, RINGS, World};
 use crate::{MEMORY_LIMIT, frames, peak_memory, timed};
 
 const DATA: u64 = 3 << 20 | 1 << 29;
@@ -18,7 +17,7 @@ const TSE: u64 = 1 << 31;
 
 /// A chip that sends, with all queues on one ring.
 fn sender(loopback: bool, descriptors: &[(u64, u64)]) -> World {
-    let mut world = World::new(1);
+    let mut world = World::new(1, Model::I82599);
     world.host.timing = Timing::LOCKSTEP;
     let (frame, _) = (1..)
         .map(|seed| frames::well_formed(&mut Random::new(seed), 0))

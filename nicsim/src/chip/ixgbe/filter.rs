@@ -344,6 +344,7 @@ fn matches(
 
 #[cfg(test)]
 mod tests {
+    use super::super::regs;
     use super::*;
     use crate::event::Events;
 
@@ -355,7 +356,7 @@ mod tests {
 
     #[test]
     fn unicast_needs_a_receive_address_or_promiscuity() {
-        let mut registers = Registers::new();
+        let mut registers = regs::new();
         registers.set(at::RAL_LOW, 0x0403_0201);
         registers.set(at::RAL_LOW + 4, RAH_VALID | 0x0605);
         let mine = frame([1 << 1, 0, 0, 0, 0, 1]);
@@ -371,7 +372,7 @@ mod tests {
 
     #[test]
     fn multicast_by_hash() {
-        let mut registers = Registers::new();
+        let mut registers = regs::new();
         let group = [0x01, 0x00, 0x5E, 0x00, 0x00, 0xFB];
         registers.set(at::MCSTCTRL, MCSTCTRL_MFE);
         assert!(!Filters::load(&registers).accepts(&registers, &frame(group)));
@@ -383,7 +384,7 @@ mod tests {
 
     #[test]
     fn vlan_filter_looks_at_the_table() {
-        let mut registers = Registers::new();
+        let mut registers = regs::new();
         registers.set(at::FCTRL, FCTRL_BAM);
         registers.set(at::VLNCTRL, VLNCTRL_VFE | 0x8100);
         let mut tagged = frame([0xFF; 6]);
@@ -397,7 +398,7 @@ mod tests {
 
     #[test]
     fn rss_uses_the_redirection_table() {
-        let mut registers = Registers::new();
+        let mut registers = regs::new();
         for word in 0..32 {
             registers.set(at::RETA + 4 * word, 0x0303_0303);
         }
@@ -419,7 +420,7 @@ mod tests {
 
     #[test]
     fn perfect_filter_by_port() {
-        let mut registers = Registers::new();
+        let mut registers = regs::new();
         let mut events = Events::new("test");
         let mut director = FlowDirector::default();
         registers.bus_write(&mut events, at::FDIRCTRL, FDIRCTRL_PERFECT | 1);

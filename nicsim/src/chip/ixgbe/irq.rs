@@ -276,11 +276,12 @@ fn eitr(registers: &Registers, vector: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::regs;
     use super::*;
     use crate::host::Timing;
 
     fn setup() -> (Interrupts, Host, Registers) {
-        let mut registers = Registers::new();
+        let mut registers = regs::new();
         registers.set(at::IVAR, 0x8382_8180); // queue 0: Rx 0, Tx 1; queue 1: Rx 2, Tx 3
         registers.set(at::IVAR_MISC, 0x8500);
         registers.set(at::EIAC, 0x4000_FFFF);

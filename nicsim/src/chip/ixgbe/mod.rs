@@ -19,10 +19,11 @@ use self::eeprom::Eeprom;
 use self::filter::{Filters, FlowDirector, Rss, Verdict};
 use self::irq::{Direction, Interrupts, LSC, VECTORS};
 use self::regs::{Registers, SPACE, at};
-use self::rx::{Meta, Outcome, PacketBuffer, Pause, RxRing};
+use self::rx::{Meta, Outcome, RxRing};
 use self::stats::Totals;
 use self::tx::{DESCRIPTOR, FRAME_MIN, Settings, TxRing, WORK_PER_TURN};
 use crate::chip::Chip;
+use crate::chip::packet_buffer::{PacketBuffer, Pause};
 use crate::event::Event;
 use crate::frame::checksum::{ipv4_header_ok, l4_ok};
 use crate::frame::{L3, L4, Parsed};
@@ -123,7 +124,7 @@ fn canonical(offset: u32) -> u32 {
 impl Ixgbe {
     /// A port with the station address `mac`, its cable plugged in.
     pub fn new(mac: [u8; 6]) -> Self {
-        let registers = Registers::new();
+        let registers = regs::new();
         let mut chip = Self {
             mac,
             filters: Filters::load(&registers),

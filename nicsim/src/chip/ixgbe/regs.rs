@@ -1,76 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Registers of the 82599 as data: one row for each register or array of them, with
-//! what a read and a write do. What has more behaviour than that is in the module of
-//! its function, and writes its result here.
+//! Registers of the 82599 as data.
 //!
 //! Sections are those of the Intel 82599 10 GbE Controller data sheet, 8.2.3.x;
 //! where a row serves a reader of the 82598 layout (`ethtool -d`), it says so.
 
-use crate::event::{Event, Events};
-
-/// What the bus can do to a register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Writes change the bits of the mask.
-    Rw(u32),
-    /// Writes are ignored.
-    Ro,
-    /// A statistics counter: a read clears it, writes are ignored.
-    Rc,
-}
+pub use crate::chip::registers::Registers;
+use crate::chip::registers::{ALL, Access, Row, many, one};
 
 use Access::{Rc, Ro, Rw};
 
-const ALL: Access = Rw(u32::MAX);
-
-/// A register, or an array of `count` registers `stride` bytes apart.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// Name in the data sheet.
-    pub name: &'static str,
-    /// Byte offset in BAR 0 of the first.
-    pub offset: u32,
-    /// Bytes from one to the next.
-    pub stride: u32,
-    /// How many there are.
-    pub count: u32,
-    /// What reads and writes do.
-    pub access: Access,
-    /// Value after reset.
-    pub reset: u32,
-}
-
-const fn one(name: &'static str, offset: u32, access: Access, reset: u32) -> Row {
-    Row {
-        name,
-        offset,
-        stride: 4,
-        count: 1,
-        access,
-        reset,
-    }
-}
-
-const fn many(
-    name: &'static str,
-    offset: u32,
-    stride: u32,
-    count: u32,
-    access: Access,
-    reset: u32,
-) -> Row {
-    Row {
-        name,
-        offset,
-        stride,
-        count,
-        access,
-        reset,
-    }
-}
-
 /// Bytes of BAR 0 that hold registers.
 pub const SPACE: u32 = 0x20000;
+
+/// Bits of the high register of a counter of octets, which has 36 (8.2.3.23).
+pub const OCTETS_HIGH: u32 = 0xF;
 
 /// Names for the offsets that code uses; the first one of an array.
 #[rustfmt::skip]
@@ -560,116 +503,24 @@ pub const TABLE: &[Row] = &[
     many("PFMRVM", 0x0F630, 4, 8, ALL, 0),
 ];
 
-const WORDS: usize = (SPACE / 4) as usize;
-const NONE: u16 = u16::MAX;
-
-/// The values of all registers, and what the bus may do to them.
-pub struct Registers {
-    words: Vec<u32>,
-    rows: Vec<u16>,
-}
-
-impl Registers {
-    /// All at their reset values.
-    pub fn new() -> Self {
-        let mut registers = Self {
-            words: vec![0; WORDS],
-            rows: vec![NONE; WORDS],
-        };
-        for (number, row) in TABLE.iter().enumerate() {
-            for index in 0..row.count {
-                let word = ((row.offset + index * row.stride) / 4) as usize;
-                if registers.rows[word] == NONE {
-                    registers.rows[word] = number as u16;
-                }
-            }
-        }
-        registers.reset();
-        registers
-    }
-
-    /// Back to the reset values.
-    pub fn reset(&mut self) {
-        for (word, row) in self.words.iter_mut().zip(&self.rows) {
-            *word = TABLE.get(usize::from(*row)).map_or(0, |row| row.reset);
-        }
-    }
-
-    /// Value of the register at byte offset `offset`, which must be in [`TABLE`].
-    pub fn get(&self, offset: u32) -> u32 {
-        self.words[(offset / 4) as usize]
-    }
-
-    /// Sets it, whatever the bus may do.
-    pub fn set(&mut self, offset: u32, value: u32) {
-        self.words[(offset / 4) as usize] = value;
-    }
-
-    /// Counts `amount` more; a counter stays at its maximum (8.2.3.23).
-    pub fn count(&mut self, offset: u32, amount: u32) {
-        let word = &mut self.words[(offset / 4) as usize];
-        *word = word.saturating_add(amount);
-    }
-
-    /// Counts octets in a pair of low and high register, 36 bits together.
-    pub fn count_octets(&mut self, low: u32, amount: u32) {
-        let (sum, carry) = self.get(low).overflowing_add(amount);
-        self.set(low, sum);
-        if carry {
-            self.set(low + 4, (self.get(low + 4) + 1) & 0xF);
-        }
-    }
-
-    fn row(&self, offset: u32) -> Option<&'static Row> {
-        let row = self.rows.get((offset / 4) as usize)?;
-        TABLE.get(usize::from(*row))
-    }
-
-    /// A read by the bus. An unknown register reads 0 and is noted.
-    pub fn bus_read(&mut self, events: &mut Events, offset: u32) -> u32 {
-        let Some(row) = self.row(offset) else {
-            events.note(Event::UnknownRegister, || format!("read of {offset:#x}"));
-            return 0;
-        };
-        let value = self.get(offset);
-        if row.access == Rc {
-            self.set(offset, 0);
-        }
-        value
-    }
-
-    /// A write by the bus. One to an unknown register is noted.
-    pub fn bus_write(&mut self, events: &mut Events, offset: u32, value: u32) {
-        let Some(row) = self.row(offset) else {
-            events.note(Event::UnknownRegister, || {
-                format!("write of {value:#x} to {offset:#x}")
-            });
-            return;
-        };
-        if let Rw(mask) = row.access {
-            self.set(offset, self.get(offset) & !mask | value & mask);
-        }
-    }
-}
-
-impl Default for Registers {
-    fn default() -> Self {
-        Self::new()
-    }
+/// The registers after power on.
+pub fn new() -> Registers {
+    Registers::new(TABLE, SPACE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{Event, Events};
 
     #[test]
     fn table_has_no_register_twice() {
-        let mut names = vec![None; WORDS];
+        let mut names = vec![None; (SPACE / 4) as usize];
         for row in TABLE {
             assert!(row.offset % 4 == 0 && row.stride % 4 == 0, "{}", row.name);
             for index in 0..row.count {
                 let word = ((row.offset + index * row.stride) / 4) as usize;
-                assert!(word < WORDS, "{} {index}", row.name);
+                assert!(word < (SPACE / 4) as usize, "{} {index}", row.name);
                 if let Some(other) = names[word].replace(row.name) {
                     // Tx queues 16 and up share the layout of the first 16
                     assert!(
@@ -685,7 +536,7 @@ mod tests {
 
     #[test]
     fn access_kinds() {
-        let mut registers = Registers::new();
+        let mut registers = new();
         let mut events = Events::new("test");
         registers.bus_write(&mut events, at::RX_LOW + 8, u32::MAX);
         assert_eq!(registers.bus_read(&mut events, at::RX_LOW + 8), 0x000F_FF80);
@@ -703,9 +554,9 @@ mod tests {
 
     #[test]
     fn octets_carry_into_the_high_register() {
-        let mut registers = Registers::new();
+        let mut registers = new();
         registers.set(at::GORCL, u32::MAX - 10);
-        registers.count_octets(at::GORCL, 20);
+        registers.count_wide(at::GORCL, 20, OCTETS_HIGH);
         assert_eq!(registers.get(at::GORCL), 9);
         assert_eq!(registers.get(at::GORCL + 4), 1);
     }

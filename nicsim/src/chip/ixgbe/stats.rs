@@ -2,7 +2,7 @@
 //! Statistics (data sheet 8.2.3.23): the registers that reads clear, and totals since
 //! start beside them.
 
-use super::regs::{Registers, at};
+use super::regs::{OCTETS_HIGH, Registers, at};
 use crate::frame;
 
 /// Octets are counted with the CRC.
@@ -56,6 +56,10 @@ totals! {
     resets,
 }
 
+fn octets(registers: &mut Registers, low: u32, amount: u32) {
+    registers.count_wide(low, amount, OCTETS_HIGH);
+}
+
 /// Index of the size class: 64, to 127, 255, 511, 1023, and above, with CRC.
 fn size_class(length: u32) -> u32 {
     match length + CRC {
@@ -79,14 +83,14 @@ fn count_cast(registers: &mut Registers, frame: &[u8], broadcast: u32, multicast
 /// A frame came from the wire.
 pub fn arrived(registers: &mut Registers, frame: &[u8]) {
     registers.count(at::TPR, 1);
-    registers.count_octets(at::TORL, frame.len() as u32 + CRC);
+    octets(registers, at::TORL, frame.len() as u32 + CRC);
 }
 
 /// It passed the filters.
 pub fn accepted(registers: &mut Registers, frame: &[u8]) {
     let length = frame.len() as u32;
     registers.count(at::GPRC, 1);
-    registers.count_octets(at::GORCL, length + CRC);
+    octets(registers, at::GORCL, length + CRC);
     registers.count(at::PRC64 + 4 * size_class(length), 1);
     count_cast(registers, frame, at::BPRC, at::MPRC);
 }
@@ -96,7 +100,7 @@ pub fn delivered(registers: &mut Registers, queue: u32, length: usize) {
     if queue < QUEUES {
         let base = at::RX_LOW + 0x40 * queue;
         registers.count(base + 0x30, 1);
-        registers.count_octets(base + 0x34, length as u32 + CRC);
+        octets(registers, base + 0x34, length as u32 + CRC);
     }
 }
 
@@ -112,11 +116,11 @@ pub fn sent(registers: &mut Registers, queue: u32, frame: &[u8]) {
     let length = frame.len() as u32;
     registers.count(at::GPTC, 1);
     registers.count(at::TPT, 1);
-    registers.count_octets(at::GOTCL, length + CRC);
+    octets(registers, at::GOTCL, length + CRC);
     registers.count(at::PTC64 + 4 * size_class(length), 1);
     count_cast(registers, frame, at::BPTC, at::MPTC);
     registers.count(at::TX + 0x30 + 0x40 * queue, 1);
     if queue < QUEUES {
-        registers.count_octets(at::QBTC + 8 * queue, length + CRC);
+        octets(registers, at::QBTC + 8 * queue, length + CRC);
     }
 }

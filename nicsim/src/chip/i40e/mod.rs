@@ -1,0 +1,873 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Intel X710 10 GbE controller, one function with one port, device id 8086:1572, a
+//! 10GBASE-SR module in its cage.
+//!
+//! The driver talks to firmware over the admin queue ([`adminq`], [`firmware`]), which
+//! owns the switch, the link and the NVM. The data path is in [`tx`] and [`rx`]; the
+//! contexts of its queues are in host memory ([`hmc`]). What is not modelled is listed in
+//! nicsim/README.md.
+
+mod adminq;
+mod classify;
+mod fdir;
+mod firmware;
+mod hmc;
+mod irq;
+mod link;
+mod nvm;
+mod queues;
+pub mod regs;
+mod rss;
+mod rx;
+mod stats;
+mod switch;
+mod tx;
+
+use std::time::{Duration, Instant};
+
+use self::fdir::{FlowDirector, Verdict};
+use self::firmware::Firmware;
+use self::irq::{Direction, Interrupts};
+use self::link::Link;
+use self::nvm::Nvm;
+use self::queues::Queues;
+use self::regs::{Registers, SPACE, at};
+use self::rss::Rss;
+use self::rx::{Meta, Outcome};
+use self::stats::Totals;
+use self::switch::Switch;
+use self::tx::{FRAME_MIN, FilterProgram, Sent, Settings, WORK_PER_TURN};
+use crate::chip::Chip;
+use crate::chip::packet_buffer::{PacketBuffer, Pause};
+use crate::event::Event;
+use crate::frame::checksum::{ipv4_header_ok, l4_ok};
+use crate::frame::{self, L3, Parsed, VLAN};
+use crate::host::Host;
+use crate::pci::{self, Function, MsixLayout};
+
+/// LAN queue pairs of the function.
+pub const QUEUES: usize = 128;
+/// MSI-X vectors of the function.
+pub const VECTORS: usize = 129;
+const BAR0_SIZE: u64 = SPACE as u64;
+/// Registers from here on are statistics.
+const STATISTICS: u32 = at::GLPRT_GORC;
+/// Bytes of the Rx packet buffer, whatever PRTRPB_SPS says.
+const PACKET_BUFFER: u32 = 512 * 1024;
+
+const FUNCTION_RESET: u32 = 1 << 0;
+/// Bits of GLGEN_RTRIG: reset of the core, of the device, of the management processor.
+const RESET_TRIGGERS: u32 = 7;
+/// GLGEN_RSTAT: a reset is requested; its kind is in the bits above.
+const RESET_REQUESTED: u32 = 1;
+const RESET_KIND_SHIFT: u32 = 2;
+/// Unit of the delay in GLGEN_RSTCTL.
+const RESET_DELAY: Duration = Duration::from_millis(100);
+const CLEAR_FILTERS: u32 = 1 << 0;
+/// Commands that one write to the tail of the admin queue may cause to be executed; those
+/// left are executed in the next turn of the loop.
+const COMMANDS_PER_TURN: u32 = 64;
+
+/// The model.
+pub struct X710 {
+    mac: [u8; 6],
+    registers: Registers,
+    nvm: Nvm,
+    firmware: Firmware,
+    link: Link,
+    switch: Switch,
+    interrupts: Interrupts,
+    queues: Queues,
+    director: FlowDirector,
+    rss: Rss,
+    stale_rss: bool,
+    /// Queues that have work to do, or may have.
+    tx_active: u128,
+    tx_first: u32,
+    rx_active: u128,
+    /// The main VSI has a queue that is enabled.
+    listening: bool,
+    buffer: PacketBuffer,
+    /// The queue that the oldest frame in the packet buffer waits for.
+    awaited: Option<usize>,
+    /// There are commands that are to be executed in the next turn.
+    admin_waits: bool,
+    /// When the reset that was triggered takes place.
+    reset_due: Option<Instant>,
+    totals: Totals,
+    scratch: Vec<u8>,
+}
+
+/// What became of a frame that a VSI wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Placed {
+    /// Delivered, or dropped and counted.
+    Done,
+    /// The queue has no descriptors.
+    Waits(usize),
+}
+
+/// Queue of a register in an array of them, one for each queue.
+fn queue_register(offset: u32) -> Option<(u32, usize)> {
+    const BYTES: u32 = 4 * QUEUES as u32;
+    let bases = [
+        at::QTX_ENA,
+        at::QTX_TAIL,
+        at::QRX_ENA,
+        at::QRX_TAIL,
+        at::QTX_HEAD,
+    ];
+    let base = bases
+        .into_iter()
+        .find(|base| (*base..*base + BYTES).contains(&offset))?;
+    Some((base, ((offset - base) / 4) as usize))
+}
+
+impl X710 {
+    /// A port with the station address `mac`, its cable plugged in.
+    pub fn new(mac: [u8; 6]) -> Self {
+        let registers = regs::new();
+        let mut chip = Self {
+            mac,
+            nvm: Nvm::new(),
+            firmware: Firmware::default(),
+            link: Link::new(true),
+            switch: Switch::new(mac),
+            interrupts: Interrupts::default(),
+            queues: Queues::default(),
+            director: FlowDirector::default(),
+            rss: Rss::load(&registers),
+            registers,
+            stale_rss: true,
+            tx_active: 0,
+            tx_first: 0,
+            rx_active: 0,
+            listening: false,
+            buffer: PacketBuffer::default(),
+            awaited: None,
+            admin_waits: false,
+            reset_due: None,
+            totals: Totals::default(),
+            scratch: Vec::new(),
+        };
+        chip.reset_function();
+        chip.totals = Totals::default();
+        chip
+    }
+
+    // Resets
+
+    /// Reset of the function: all but statistics, link and totals.
+    fn reset_function(&mut self) {
+        self.registers.reset_below(STATISTICS);
+        let [a, b, c, d, e, f] = self.mac;
+        let high = self.registers.get(at::PRTGL_SAH) | u32::from_le_bytes([e, f, 0, 0]);
+        self.registers
+            .set(at::PRTGL_SAL, u32::from_le_bytes([a, b, c, d]));
+        self.registers.set(at::PRTGL_SAH, high);
+        classify::reset_input_sets(&mut self.registers);
+        self.firmware.reset_function();
+        self.link.reset_function();
+        self.switch = Switch::new(self.mac);
+        self.interrupts = Interrupts::default();
+        self.queues.forget();
+        self.director.clear(&mut self.registers);
+        self.stale_rss = true;
+        (self.tx_active, self.rx_active) = (0, 0);
+        self.listening = false;
+        self.buffer.clear();
+        self.awaited = None;
+        self.admin_waits = false;
+        self.totals.resets += 1;
+    }
+
+    /// The driver triggers a reset of more than the function: it is warned, and has the
+    /// delay in GLGEN_RSTCTL to get ready.
+    fn trigger_reset(&mut self, host: &mut Host, triggers: u32) {
+        if triggers & RESET_TRIGGERS == 0 || self.reset_due.is_some() {
+            return;
+        }
+        let kind = 32 - (triggers & RESET_TRIGGERS).leading_zeros();
+        let status = kind << RESET_KIND_SHIFT | RESET_REQUESTED;
+        self.registers.set(at::GLGEN_RSTAT, status);
+        let delay = self.registers.get(at::GLGEN_RSTCTL) & 0x3F;
+        self.reset_due = Some(host.now + RESET_DELAY * delay);
+        self.raise(host, irq::GRST);
+    }
+
+    /// The reset that was triggered: statistics and, but for one of the core, the link
+    /// go as well. The kind of the reset stays in the register.
+    fn reset_core(&mut self, host: &mut Host) {
+        const CORE: u32 = 1 << RESET_KIND_SHIFT;
+        let status = self.registers.get(at::GLGEN_RSTAT) & !RESET_REQUESTED;
+        host.tx.clear();
+        self.registers.reset();
+        self.reset_function();
+        self.firmware = Firmware::default();
+        if status != CORE {
+            self.link = Link::new(self.link.plugged());
+        }
+        self.registers.set(at::GLGEN_RSTAT, status);
+        self.reset_due = None;
+        self.totals.global_resets += 1;
+    }
+
+    // Registers
+
+    /// Read of a register; `offset` is a multiple of 4.
+    fn read_register(&mut self, host: &mut Host, offset: u32) -> u32 {
+        if let Some(value) = self.interrupts.read(&self.registers, offset) {
+            return value;
+        }
+        let value = self.registers.bus_read(&mut host.events, offset);
+        match queue_register(offset) {
+            Some((at::QTX_HEAD, queue)) if self.queues.tx[queue].enabled() => {
+                self.queues.tx[queue].head()
+            }
+            _ => value,
+        }
+    }
+
+    /// Write of a register; `offset` is a multiple of 4.
+    fn write_register(&mut self, host: &mut Host, offset: u32, value: u32) {
+        let (registers, queues) = (&mut self.registers, &mut self.queues);
+        if self
+            .interrupts
+            .write(host, registers, queues, offset, value)
+        {
+            return;
+        }
+        registers.bus_write(&mut host.events, offset, value);
+        match offset {
+            at::ATQT => self.run_admin(host),
+            at::GLNVM_SRCTL => self.nvm.command(registers),
+            at::PFGEN_CTRL if value & FUNCTION_RESET != 0 => {
+                host.tx.clear();
+                self.reset_function();
+            }
+            at::GLGEN_RTRIG => self.trigger_reset(host, value),
+            at::PFHMC_SDCMD => queues.hmc.command(registers, value),
+            at::GLLAN_TXPRE_QDIS..0x0E_6530 => {
+                let block = (offset - at::GLLAN_TXPRE_QDIS) / 4;
+                queues.write_qdis(registers, block, value);
+            }
+            _ => match queue_register(offset) {
+                Some((register, queue)) => {
+                    self.write_queue(host, register, queue, value);
+                }
+                None => self.filter_register_written(offset, value),
+            },
+        }
+    }
+
+    /// Effect of a write to a register of a queue.
+    fn write_queue(&mut self, host: &mut Host, register: u32, queue: usize, value: u32) {
+        let (registers, queues) = (&mut self.registers, &mut self.queues);
+        match register {
+            at::QTX_ENA => {
+                let good = queues.write_tx_ena(host, registers, queue, value);
+                self.tx_active &= !(1 << queue);
+                self.report_bad_context(host, good);
+            }
+            at::QRX_ENA => {
+                let good = queues.write_rx_ena(host, registers, queue, value);
+                self.rx_active &= !(1 << queue);
+                self.report_bad_context(host, good);
+                self.find_listening();
+                self.drain(host);
+            }
+            at::QTX_TAIL if queues.write_tx_tail(host, queue, value) => {
+                self.tx_active |= 1 << queue;
+                self.run_tx(host, queue, &mut { WORK_PER_TURN });
+            }
+            at::QRX_TAIL => {
+                queues.write_rx_tail(host, queue, value);
+                self.drain(host);
+            }
+            _ => {}
+        }
+    }
+
+    fn report_bad_context(&mut self, host: &mut Host, good: bool) {
+        if !good {
+            self.raise(host, irq::HMC_ERR);
+        }
+    }
+
+    /// Effect of a write to a register of RSS or the flow director.
+    fn filter_register_written(&mut self, offset: u32, value: u32) {
+        self.stale_rss |= Rss::depends_on(offset);
+        match offset {
+            at::PFQF_CTL_1 if value & CLEAR_FILTERS != 0 => {
+                self.director.clear(&mut self.registers);
+            }
+            // Counters of matches: a write clears them
+            at::GLQF_PCNT..0x26_7000 => self.registers.set(offset, 0),
+            _ => {}
+        }
+    }
+
+    fn find_listening(&mut self) {
+        let main = |queue: &usize| self.switch.owner(*queue) == 0;
+        self.listening = (0..QUEUES)
+            .filter(main)
+            .any(|queue| self.queues.rx[queue].enabled());
+    }
+
+    fn raise(&mut self, host: &mut Host, causes: u32) {
+        self.interrupts
+            .raise(host, &self.registers, &mut self.queues, causes);
+    }
+
+    fn queue_event(&mut self, host: &mut Host, queue: usize, direction: Direction) {
+        let (registers, queues) = (&self.registers, &mut self.queues);
+        self.interrupts
+            .queue_event(host, registers, queues, queue, direction);
+    }
+
+    // Admin queue
+
+    /// Executes commands, as many as one turn allows.
+    fn run_admin(&mut self, host: &mut Host) {
+        self.admin_waits = true;
+        if Self::is_stalled(host) {
+            return;
+        }
+        for _ in 0..COMMANDS_PER_TURN {
+            let Some(mut fetched) = adminq::fetch(host, &mut self.registers) else {
+                self.admin_waits = false;
+                break;
+            };
+            self.totals.admin_commands += 1;
+            let answer = self.execute(host, &mut fetched.command);
+            let registers = &mut self.registers;
+            if adminq::complete(host, registers, &mut fetched, answer) {
+                self.raise(host, irq::ADMINQ);
+            }
+            self.report_link(host);
+        }
+        self.find_listening();
+    }
+
+    /// Tells the driver if the link changed and it wants to know.
+    fn report_link(&mut self, host: &mut Host) {
+        let Some(event) = self.link.event() else {
+            return;
+        };
+        if adminq::post(host, &mut self.registers, &event) {
+            self.totals.admin_events += 1;
+        }
+        self.raise(host, irq::ADMINQ);
+    }
+
+    fn is_stalled(host: &Host) -> bool {
+        host.faults.unplugged
+            || host
+                .faults
+                .stall_until
+                .is_some_and(|until| until > host.now)
+    }
+
+    // Transmit
+
+    /// Lets one Tx queue do what it can now, up to `work`; true if it could do more.
+    fn run_tx(&mut self, host: &mut Host, queue: usize, work: &mut usize) -> bool {
+        if Self::is_stalled(host) {
+            return false;
+        }
+        let settings = Settings { vlan_type: VLAN };
+        let mut ring = std::mem::take(&mut self.queues.tx[queue]);
+        let done = ring.process(host, settings, work, |host, sent| match sent {
+            Sent::Frame(frame) => self.send(host, queue, frame),
+            Sent::Filter(program, frame) => {
+                self.program_filter(host, queue, program, frame);
+            }
+        });
+        if ring.next(host).is_none() {
+            self.tx_active &= !(1 << queue);
+        }
+        self.queues.tx[queue] = ring;
+        if done.event {
+            self.queue_event(host, queue, Direction::Tx);
+        }
+        done.more && host.tx_has_room()
+    }
+
+    fn send(&mut self, host: &mut Host, queue: usize, frame: &[u8]) {
+        if !self.link.up() {
+            stats::count(&mut self.registers, at::GLPRT_TDOLD);
+            self.totals.tx_dropped += 1;
+            return;
+        }
+        if !self.switch.may_send(frame) {
+            self.totals.tx_dropped += 1;
+            return;
+        }
+        stats::sent(&mut self.registers, self.switch.owner(queue), frame);
+        self.totals.tx_frames += 1;
+        self.totals.tx_bytes += frame.len() as u64;
+        if self.link.loopback() {
+            self.receive_frame(host, frame);
+        } else {
+            host.tx.push(frame);
+        }
+    }
+
+    /// What fails is reported to the Rx queue of the same number.
+    fn program_filter(
+        &mut self,
+        host: &mut Host,
+        queue: usize,
+        program: FilterProgram,
+        frame: &[u8],
+    ) {
+        let error = self.director.program(&mut self.registers, program, frame);
+        self.totals.fdir_programmed += 1;
+        if error == 0 {
+            return;
+        }
+        self.totals.fdir_failed += 1;
+        let ring = &mut self.queues.rx[queue];
+        if let Outcome::Delivered(written_back) =
+            ring.program_status(host, program.id, error)
+        {
+            self.delivered(host, queue, written_back);
+        }
+    }
+
+    /// Lets all Tx queues do what they can, beginning behind the one that began last
+    /// time; true if one of them could do more at once.
+    fn run_all_tx(&mut self, host: &mut Host) -> bool {
+        if self.tx_active == 0 {
+            return false;
+        }
+        self.tx_first = (self.tx_first + 1) % QUEUES as u32;
+        let mut work = WORK_PER_TURN;
+        let mut more = false;
+        let mut active = self.tx_active.rotate_right(self.tx_first);
+        while active != 0 {
+            let queue = (active.trailing_zeros() + self.tx_first) % QUEUES as u32;
+            active &= active - 1;
+            more |= self.run_tx(host, queue as usize, &mut work);
+        }
+        more
+    }
+
+    /// When the earliest Tx queue has something to do that waits for time alone.
+    fn next_tx(&self, host: &Host) -> Option<Instant> {
+        let active = self.tx_active;
+        (0..QUEUES)
+            .filter(|queue| active & 1 << queue != 0)
+            .filter_map(|queue| self.queues.tx[queue].next(host))
+            .filter(|due| *due > host.now)
+            .min()
+    }
+
+    // Receive
+
+    /// A frame from the wire, or from the transmitter in loopback.
+    fn receive_frame(&mut self, host: &mut Host, frame: &[u8]) {
+        self.totals.rx_wire += 1;
+        if frame.len() < FRAME_MIN || frame.len() + 4 > self.link.frame_max() {
+            let short = frame.len() < FRAME_MIN;
+            let counter = if short { at::GLPRT_RUC } else { at::GLPRT_ROC };
+            stats::count(&mut self.registers, counter);
+            self.totals.rx_bad_length += 1;
+            return;
+        }
+        stats::arrived(&mut self.registers, frame);
+        if self.switch.receivers(frame) == 0 {
+            self.totals.rx_filtered += 1;
+            return;
+        }
+        if Self::is_stalled(host) || self.is_lossless() && !self.buffer.is_empty() {
+            self.store(frame);
+            return;
+        }
+        match self.place(host, frame) {
+            Placed::Done => {}
+            Placed::Waits(queue) if self.buffer.is_empty() || self.is_lossless() => {
+                self.awaited = Some(queue);
+                self.store(frame);
+            }
+            Placed::Waits(queue) => self.drop_frame(self.switch.owner(queue)),
+        }
+    }
+
+    /// With flow control a frame waits for descriptors, and all behind it. Without, the
+    /// one that came first waits, and others for the same queue are dropped.
+    fn is_lossless(&self) -> bool {
+        self.link.sends_pause()
+    }
+
+    fn store(&mut self, frame: &[u8]) {
+        let size = self.registers.get(at::PRTRPB_SPS).min(PACKET_BUFFER);
+        if self.buffer.bytes() + frame.len() > size as usize {
+            stats::count(&mut self.registers, at::GLPRT_RDPC);
+            self.totals.rx_missed += 1;
+            return;
+        }
+        self.buffer.push(frame);
+        self.update_pause();
+    }
+
+    fn update_pause(&mut self) {
+        let high = self.registers.get(at::PRTRPB_SHW) as usize;
+        let low = self.registers.get(at::PRTRPB_SLW) as usize;
+        let on = self.is_lossless();
+        match self.buffer.pause(on.then_some((low, high))) {
+            Some(Pause::Xoff) => {
+                stats::count(&mut self.registers, at::GLPRT_LXOFFTXC);
+                self.totals.xoff_sent += 1;
+            }
+            Some(Pause::Xon) => stats::count(&mut self.registers, at::GLPRT_LXONTXC),
+            None => {}
+        }
+    }
+
+    /// Gives frames of the packet buffer to the queues, in order.
+    fn drain(&mut self, host: &mut Host) {
+        if self.buffer.is_empty() || Self::is_stalled(host) {
+            return;
+        }
+        self.awaited = None;
+        while let Some(frame) = self.buffer.take() {
+            if let Placed::Waits(queue) = self.place(host, &frame) {
+                if self.is_lossless() || self.buffer.is_empty() {
+                    self.awaited = Some(queue);
+                    self.buffer.put_back(frame);
+                    break;
+                }
+                self.drop_frame(self.switch.owner(queue));
+            }
+            self.buffer.recycle(frame);
+        }
+        self.update_pause();
+    }
+
+    /// Hands a frame to all VSIs that want it. It may wait for a queue if it is for one
+    /// VSI alone.
+    fn place(&mut self, host: &mut Host, frame: &[u8]) -> Placed {
+        if std::mem::take(&mut self.stale_rss) {
+            self.rss = Rss::load(&self.registers);
+        }
+        let parsed = Parsed::parse(frame);
+        let hash = self.rss.hash(classify::pctype(&parsed), frame, &parsed);
+        let meta = Meta {
+            hash,
+            ..meta(frame, &parsed, self.link.loopback())
+        };
+        let mut receivers = self.switch.receivers(frame);
+        let alone = receivers.is_power_of_two();
+        while receivers != 0 {
+            let vsi = receivers.trailing_zeros() as usize;
+            receivers &= receivers - 1;
+            match self.place_in(host, vsi, frame, &parsed, meta) {
+                Placed::Done => {}
+                waits if alone => return waits,
+                Placed::Waits(_) => self.drop_frame(vsi),
+            }
+        }
+        Placed::Done
+    }
+
+    /// Finds the queue of a VSI for a frame and hands it over.
+    fn place_in(
+        &mut self,
+        host: &mut Host,
+        vsi: usize,
+        frame: &[u8],
+        parsed: &Parsed,
+        mut meta: Meta,
+    ) -> Placed {
+        let pctype = classify::pctype(parsed);
+        let registers = &mut self.registers;
+        let verdict = self.director.find(registers, pctype, frame, parsed, vsi);
+        let queue = match verdict {
+            Some(Verdict::Drop) => {
+                self.totals.rx_fdir_dropped += 1;
+                return Placed::Done;
+            }
+            Some(Verdict::To(Some(index), id)) => {
+                meta.fd_id = id;
+                self.switch.queue_by_index(vsi, usize::from(index))
+            }
+            Some(Verdict::To(None, id)) => {
+                meta.fd_id = id;
+                self.rss.queue(&self.switch, vsi, meta.hash)
+            }
+            None => self.rss.queue(&self.switch, vsi, meta.hash),
+        };
+        match queue {
+            Some(queue) if self.queues.rx[queue].enabled() => {
+                if self.awaited == Some(queue) {
+                    return Placed::Waits(queue);
+                }
+                let outcome = self.deliver(host, vsi, queue, frame, parsed, meta);
+                self.account(host, vsi, queue, frame, outcome)
+            }
+            _ => {
+                self.drop_frame(vsi);
+                Placed::Done
+            }
+        }
+    }
+
+    /// Puts a frame into a queue, without its outer tag if the VSI says so.
+    fn deliver(
+        &mut self,
+        host: &mut Host,
+        vsi: usize,
+        queue: usize,
+        frame: &[u8],
+        parsed: &Parsed,
+        mut meta: Meta,
+    ) -> Outcome {
+        let ring = &mut self.queues.rx[queue];
+        if parsed.vlans == 0 || !self.switch.strips_vlan(vsi) {
+            return ring.deliver(host, frame, meta);
+        }
+        meta.vlan = Some(parsed.vlan_tci[0]);
+        self.scratch.clear();
+        self.scratch.extend_from_slice(&frame[..12]);
+        self.scratch.extend_from_slice(&frame[16..]);
+        ring.deliver(host, &self.scratch, meta)
+    }
+
+    fn account(
+        &mut self,
+        host: &mut Host,
+        vsi: usize,
+        queue: usize,
+        frame: &[u8],
+        outcome: Outcome,
+    ) -> Placed {
+        match outcome {
+            Outcome::NoDescriptor => return Placed::Waits(queue),
+            Outcome::Dropped => self.drop_frame(vsi),
+            Outcome::TooLong => {
+                stats::too_long(&mut self.registers);
+                self.totals.rx_bad_length += 1;
+            }
+            Outcome::Delivered(written_back) => {
+                stats::accepted(&mut self.registers, vsi, frame);
+                self.totals.rx_frames += 1;
+                self.totals.rx_bytes += frame.len() as u64;
+                self.delivered(host, queue, written_back);
+            }
+        }
+        Placed::Done
+    }
+
+    fn delivered(&mut self, host: &mut Host, queue: usize, written_back: bool) {
+        if written_back {
+            self.queue_event(host, queue, Direction::Rx);
+        } else {
+            self.rx_active |= 1 << queue;
+        }
+    }
+
+    fn drop_frame(&mut self, vsi: usize) {
+        stats::dropped(&mut self.registers, vsi);
+        self.totals.rx_no_descriptor += 1;
+    }
+
+    /// Writes back what Rx queues have waited with for long enough; when the next is due.
+    fn run_rx(&mut self, host: &mut Host) -> Option<Instant> {
+        let mut next: Option<Instant> = None;
+        let mut active = self.rx_active;
+        while active != 0 {
+            let queue = active.trailing_zeros() as usize;
+            active &= active - 1;
+            if self.queues.rx[queue].run(host) {
+                self.queue_event(host, queue, Direction::Rx);
+            }
+            match self.queues.rx[queue].next(host) {
+                Some(due) => next = Some(next.map_or(due, |next| next.min(due))),
+                None => self.rx_active &= !(1 << queue),
+            }
+        }
+        next
+    }
+}
+
+/// What the descriptor says of a frame, but for the hash.
+fn meta(frame: &[u8], parsed: &Parsed, loopback: bool) -> Meta {
+    const L3L4P: u32 = 1 << 3;
+    const MULTICAST: u32 = 1 << 9;
+    const BROADCAST: u32 = 2 << 9;
+    const LPBK: u32 = 1 << 14;
+    const IPV6EXADD: u32 = 1 << 15;
+    const IPE: u8 = 1 << 3;
+    const L4E: u8 = 1 << 4;
+    let mut meta = Meta {
+        ptype: classify::ptype(parsed),
+        ..Meta::default()
+    };
+    if frame::is_broadcast(frame) {
+        meta.status |= BROADCAST;
+    } else if frame::is_multicast(frame) {
+        meta.status |= MULTICAST;
+    }
+    if loopback {
+        meta.status |= LPBK;
+    }
+    if let L3::Ipv6 {
+        extensions: true, ..
+    } = parsed.l3
+    {
+        meta.status |= IPV6EXADD;
+    }
+    for (good, error) in [
+        (ipv4_header_ok(frame, parsed), IPE),
+        (l4_ok(frame, parsed), L4E),
+    ] {
+        meta.status |= if good.is_some() { L3L4P } else { 0 };
+        meta.errors |= if good == Some(false) { error } else { 0 };
+    }
+    meta
+}
+
+impl Chip for X710 {
+    fn function(&self) -> Function {
+        Function {
+            vendor: 0x8086,
+            device: 0x1572,
+            revision: 1,
+            class: 0x02_0000,
+            subsystem_vendor: 0x8086,
+            subsystem_device: 0x0000,
+            bar0_size: BAR0_SIZE,
+            bar0_prefetchable: true,
+            msix: MsixLayout {
+                bar: 3,
+                bar_size: 0x8000,
+                vectors: VECTORS as u16,
+                table_offset: 0,
+                pba_offset: 0x1000,
+            },
+            link: pci::Link { speed: 3, width: 8 },
+            pm_offset: 0x40,
+            msix_offset: 0x70,
+            pcie_offset: 0xA0,
+        }
+    }
+
+    fn reset(&mut self, host: &mut Host) {
+        self.reset_core(host);
+        host.msix.reset();
+    }
+
+    fn read(&mut self, host: &mut Host, offset: u64, data: &mut [u8]) {
+        data.fill(0);
+        if data.len() % 4 != 0 || offset % 4 != 0 {
+            host.events.note(Event::BadAccessWidth, || {
+                format!("read of {} bytes at {offset:#x}", data.len())
+            });
+            return;
+        }
+        for (index, word) in (0..).zip(data.chunks_exact_mut(4)) {
+            let value = match u32::try_from(offset.wrapping_add(4 * index)) {
+                Ok(offset) if offset < SPACE => self.read_register(host, offset),
+                _ => 0,
+            };
+            word.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    fn write(&mut self, host: &mut Host, offset: u64, data: &[u8]) {
+        if data.len() % 4 != 0 || offset % 4 != 0 {
+            host.events.note(Event::BadAccessWidth, || {
+                format!("write of {} bytes at {offset:#x}", data.len())
+            });
+            return;
+        }
+        for (index, word) in (0..).zip(data.chunks_exact(4)) {
+            let value = word
+                .iter()
+                .rev()
+                .fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+            match u32::try_from(offset.wrapping_add(4 * index)) {
+                Ok(offset) if offset < SPACE => self.write_register(host, offset, value),
+                _ => {}
+            }
+        }
+    }
+
+    fn receive(&mut self, host: &mut Host, frame: &[u8]) {
+        if self.link.up() && !self.link.loopback() {
+            self.receive_frame(host, frame);
+        } else {
+            self.totals.rx_wire += 1;
+            self.totals.rx_disabled += 1;
+        }
+    }
+
+    /// While a frame waits for descriptors, a source that may wait has to.
+    fn rx_backlog(&self) -> usize {
+        if self.awaited.is_some() {
+            PACKET_BUFFER as usize
+        } else {
+            self.buffer.bytes()
+        }
+    }
+
+    fn rx_enabled(&self) -> bool {
+        self.link.up() && self.listening
+    }
+
+    fn sends_pause(&self) -> bool {
+        self.buffer.xoff()
+    }
+
+    fn heeds_pause(&self) -> bool {
+        self.link.heeds_pause()
+    }
+
+    fn xoff_received(&mut self) {
+        stats::count(&mut self.registers, at::GLPRT_LXOFFRXC);
+        self.totals.xoff_received += 1;
+    }
+
+    fn set_link(&mut self, host: &mut Host, up: bool) {
+        if self.link.plugged() != up {
+            self.link.plug(up);
+            self.report_link(host);
+        }
+    }
+
+    fn run(&mut self, host: &mut Host) -> Option<Instant> {
+        if Self::is_stalled(host) {
+            return host.faults.stall_until.filter(|_| !host.faults.unplugged);
+        }
+        if self.reset_due.is_some_and(|due| due <= host.now) {
+            self.reset_core(host);
+        }
+        if self.link.due().is_some_and(|due| due <= host.now) {
+            self.link.run(host.now);
+            self.report_link(host);
+        }
+        if self.admin_waits {
+            self.run_admin(host);
+        }
+        let more = self.run_all_tx(host);
+        self.drain(host);
+        let due = [
+            (more || self.admin_waits).then_some(host.now),
+            self.run_rx(host),
+            self.next_tx(host),
+            self.reset_due,
+            self.link.due(),
+        ];
+        let (registers, queues) = (&self.registers, &mut self.queues);
+        let interrupts = self.interrupts.run(host, registers, queues);
+        due.into_iter().chain([interrupts]).flatten().min()
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.totals.list()
+    }
+}
+
+#[cfg(test)]
+mod tests;

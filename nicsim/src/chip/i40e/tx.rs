@@ -1,0 +1,1055 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Tx queues: descriptors, offloads, filter programming, write-back.
+//!
+//! Where RS is set, the descriptor is reported as done: DD into the descriptor, or the
+//! head into the place that the queue context names. With head write-back, frames
+//! without RS behind the last one with RS are reported, too, as the interrupt vector of
+//! the queue fires ([`TxRing::flush`]); Linux relies on it, for it sets RS in every
+//! fourth frame and counts on all of them to complete.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::hmc::TxContext;
+use crate::event::Event;
+use crate::frame::checksum::{insert_ipv4, insert_l4};
+use crate::frame::segment::{Layout, Segmenter};
+use crate::frame::{L4, insert_vlan};
+use crate::host::Host;
+
+/// Bytes of a Tx descriptor.
+const DESCRIPTOR: u64 = 16;
+/// Shortest frame on the wire, without its CRC; the chip pads.
+pub const FRAME_MIN: usize = 60;
+/// Longest frame without its CRC and the tags that the chip inserts.
+const FRAME_MAX: usize = 9724;
+/// Shortest frame that the chip takes from a ring; less is malicious.
+const GIVEN_MIN: usize = 17;
+/// Most that one buffer to be segmented may have: the length field has 18 bits.
+const SEND_MAX: usize = 256 * 1024;
+/// Most descriptors of a frame that is not segmented; more is malicious.
+const PARTS_MAX: u32 = 8;
+/// Smallest size of segments; less is malicious.
+const MSS_MIN: usize = 64;
+/// Work that one access may cause, in bytes moved; the rest is done in the next turn of
+/// the loop. A ring of 4096 short frames fits.
+pub const WORK_PER_TURN: usize = 1 << 20;
+/// What a descriptor, and a frame, cost beside their bytes.
+const OVERHEAD: usize = 64;
+
+const TYPE: u64 = 0xF;
+const TYPE_DATA: u64 = 0x0;
+const TYPE_CONTEXT: u64 = 0x1;
+const TYPE_FILTER: u64 = 0x8;
+/// Written back into the descriptor.
+const TYPE_DONE: u64 = 0xF;
+
+const EOP: u64 = 1 << 4;
+const RS: u64 = 1 << 5;
+const IL2TAG1: u64 = 1 << 7;
+const DUMMY: u64 = 1 << 8;
+
+const CONTEXT_TSO: u64 = 1 << 4;
+const CONTEXT_IL2TAG2: u64 = 1 << 6;
+
+/// Header in front of the innermost IP header (context descriptor).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tunnel {
+    ip_len: usize,
+    /// From the outer transport header to the inner IP header.
+    nat_len: usize,
+    /// The outer IP header is IPv4, and its checksum is to be inserted.
+    ipv4: bool,
+    ipv4_sum: bool,
+    udp: bool,
+    udp_sum: bool,
+}
+
+impl Tunnel {
+    fn decode(low: u64) -> Option<Self> {
+        let kind = low & 3;
+        (kind != 0).then_some(Self {
+            ip_len: (low >> 2 & 0x7F) as usize * 4,
+            nat_len: (low >> 12 & 0x7F) as usize * 2,
+            ipv4: kind >= 2,
+            ipv4_sum: kind == 3,
+            udp: low >> 9 & 3 == 1,
+            udp_sum: low >> 23 & 1 != 0,
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.ip_len + self.nat_len
+    }
+}
+
+/// What a context descriptor says of the frame that follows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Context {
+    segments: bool,
+    mss: usize,
+    payload: usize,
+    outer_tag: Option<u16>,
+    tunnel: Option<Tunnel>,
+}
+
+impl Context {
+    fn decode(low: u64, high: u64) -> Self {
+        Self {
+            segments: high & CONTEXT_TSO != 0,
+            mss: (high >> 50) as usize,
+            payload: (high >> 30 & 0x3_FFFF) as usize,
+            outer_tag: (high & CONTEXT_IL2TAG2 != 0).then_some((low >> 32) as u16),
+            tunnel: Tunnel::decode(low),
+        }
+    }
+}
+
+/// What the first data descriptor of a frame says of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Order {
+    tag: Option<u16>,
+    dummy: bool,
+    /// IPv4, and its checksum is to be inserted.
+    ipv4: bool,
+    ipv4_sum: bool,
+    l4: L4,
+    mac_len: usize,
+    ip_len: usize,
+    l4_len: usize,
+}
+
+impl Order {
+    fn decode(high: u64) -> Self {
+        let ip = high >> 9 & 3;
+        Self {
+            tag: (high & IL2TAG1 != 0).then_some((high >> 48) as u16),
+            dummy: high & DUMMY != 0,
+            ipv4: ip >= 2,
+            ipv4_sum: ip == 3,
+            l4: match high >> 12 & 3 {
+                1 => L4::Tcp,
+                2 => L4::Sctp,
+                3 => L4::Udp,
+                _ => L4::None,
+            },
+            mac_len: (high >> 16 & 0x7F) as usize * 2,
+            ip_len: (high >> 23 & 0x7F) as usize * 4,
+            l4_len: (high >> 30 & 0xF) as usize * 4,
+        }
+    }
+}
+
+/// A flow director filter to be added or removed. The flow is that of the frame that
+/// comes with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FilterProgram {
+    /// Where frames of the flow go.
+    pub queue: u16,
+    /// VSI of that queue.
+    pub vsi: u16,
+    /// Packet classifier type that the filter is for.
+    pub pctype: u8,
+    /// Remove it, else add or update it.
+    pub remove: bool,
+    /// What happens to frames of the flow: 0 drop, 1 to the queue, 2 as without filter.
+    pub destination: u8,
+    /// Counter of matches.
+    pub counter: Option<u16>,
+    /// What the Rx descriptor reports: 1 the id.
+    pub report: u8,
+    /// The frame is not sent: this is a filter by the user, not one learned from traffic.
+    pub dummy: bool,
+    /// Id of the filter.
+    pub id: u32,
+}
+
+impl FilterProgram {
+    fn decode(low: u64, high: u64) -> Self {
+        let counted = high >> 11 & 1 != 0;
+        Self {
+            queue: (low & 0x7FF) as u16,
+            vsi: (low >> 23 & 0x1FF) as u16,
+            pctype: (low >> 17 & 0x3F) as u8,
+            remove: high >> 4 & 7 == 2,
+            destination: (high >> 7 & 3) as u8,
+            counter: counted.then_some((high >> 20 & 0x1FF) as u16),
+            report: (high >> 13 & 3) as u8,
+            dummy: false,
+            id: (high >> 32) as u32,
+        }
+    }
+}
+
+/// What comes out of a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent<'a> {
+    /// A frame for the wire.
+    Frame(&'a [u8]),
+    /// A filter, and the frame that says which flow it is for. If that is to be sent it
+    /// follows.
+    Filter(FilterProgram, &'a [u8]),
+}
+
+/// What holds for all frames of the port, read once for each call.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Ethertype of the tags that are inserted from data descriptors.
+    pub vlan_type: u16,
+}
+
+/// What a call of [`TxRing::process`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// The queue's cause is due: descriptors were written back, or would be as soon as
+    /// the vector fires.
+    pub event: bool,
+    /// There is more to do as soon as the FIFO has room, or in the next turn.
+    pub more: bool,
+}
+
+/// One Tx queue.
+#[derive(Debug, Default)]
+pub struct TxRing {
+    enabled: bool,
+    /// The driver said that it is about to disable the queue (GLLAN_TXPRE_QDIS).
+    held: bool,
+    context: TxContext,
+    head: u32,
+    tail: u32,
+    offload: Context,
+    filter: Option<FilterProgram>,
+    order: Option<Order>,
+    frame: Vec<u8>,
+    parts: u32,
+    /// The frame that is being gathered cannot be sent; what is left of it is skipped.
+    bad: bool,
+    /// A descriptor could not be read: nothing goes on until the queue is disabled.
+    stuck: bool,
+    /// Descriptors with RS that were not reported yet.
+    due: VecDeque<u32>,
+    /// Behind the last frame that is complete.
+    finished: u32,
+    /// The head that was written back last.
+    reported: u32,
+    /// Since when there is something to report.
+    oldest: Option<Instant>,
+    /// When to look at the tail.
+    tail_due: Option<Instant>,
+}
+
+impl TxRing {
+    /// Whether the queue is enabled.
+    pub fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// Index of the next descriptor that will be fetched.
+    pub fn head(&self) -> u32 {
+        self.head
+    }
+
+    /// Starts the queue, with nothing posted.
+    pub fn enable(&mut self, context: TxContext) {
+        self.forget();
+        self.enabled = true;
+        self.context = context;
+        self.offload = Context::default();
+        let head = context.head;
+        (self.head, self.tail) = (head, head);
+        (self.finished, self.reported) = (head, head);
+    }
+
+    /// Stops the queue. What is complete is written back before the driver can see
+    /// that the queue is disabled; after that there is no DMA any more.
+    pub fn disable(&mut self, host: &mut Host) {
+        if self.enabled {
+            self.write_back(host, true);
+        }
+        self.forget();
+    }
+
+    /// Stops the queue at a reset: nothing more is written.
+    pub fn forget(&mut self) {
+        self.enabled = false;
+        self.stuck = false;
+        self.bad = false;
+        self.order = None;
+        self.filter = None;
+        self.parts = 0;
+        self.frame.clear();
+        self.due.clear();
+        self.oldest = None;
+        self.tail_due = None;
+    }
+
+    /// No descriptors are fetched while `held`.
+    pub fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// The driver moved the tail. False if the ring has no such descriptor.
+    pub fn set_tail(&mut self, host: &Host, tail: u32) -> bool {
+        if tail >= self.context.length {
+            return false;
+        }
+        self.tail = tail;
+        self.tail_due
+            .get_or_insert(host.now + host.timing.tail_delay);
+        true
+    }
+
+    /// When [`process`](Self::process) has something to do that waits for time.
+    pub fn next(&self, host: &Host) -> Option<Instant> {
+        let flush = self.oldest.map(|oldest| oldest + write_back_delay(host));
+        match (flush, self.tail_due) {
+            (Some(flush), Some(tail)) => Some(flush.min(tail)),
+            (flush, tail) => flush.or(tail),
+        }
+    }
+
+    /// Fetches descriptors up to the tail, hands each frame to `emit`, and writes back
+    /// what is due. `work` is how much it may do, and gets less by what it did.
+    pub fn process(
+        &mut self,
+        host: &mut Host,
+        settings: Settings,
+        work: &mut usize,
+        mut emit: impl FnMut(&mut Host, Sent<'_>),
+    ) -> Done {
+        let mut done = Done::default();
+        if !self.enabled {
+            return done;
+        }
+        let looks = self.tail_due.is_some_and(|due| due <= host.now);
+        if looks && !host.faults.tx_stop && !self.held {
+            done.more = self.fetch(host, settings, work, &mut emit);
+            if !done.more {
+                self.tail_due = None;
+            }
+        }
+        let overdue = self
+            .oldest
+            .is_some_and(|oldest| oldest + write_back_delay(host) <= host.now);
+        if overdue || self.group_is_full(host) {
+            done.event = self.report(host);
+        }
+        done
+    }
+
+    /// Where intervals are kept, what nobody asked to be reported waits for the vector.
+    fn report(&mut self, host: &mut Host) -> bool {
+        let waits = host.timing.throttle && host.faults.tx_delay.is_zero();
+        if waits && self.due.is_empty() {
+            self.oldest = None;
+            return self.unreported();
+        }
+        self.write_back(host, !waits) || self.unreported()
+    }
+
+    fn group_is_full(&self, host: &Host) -> bool {
+        !self.due.is_empty()
+            && host.faults.tx_delay.is_zero()
+            && self.due.len() >= host.timing.writeback_group as usize
+    }
+
+    /// Reports all that is complete, as the queue's vector fires.
+    pub fn flush(&mut self, host: &mut Host) {
+        let may = self.oldest.is_none() || host.faults.tx_delay.is_zero();
+        if self.enabled && may {
+            self.write_back(host, true);
+        }
+    }
+
+    fn unreported(&self) -> bool {
+        self.context.head_write_back.is_some() && self.finished != self.reported
+    }
+
+    fn behind(&self, index: u32) -> u32 {
+        if index + 1 == self.context.length {
+            0
+        } else {
+            index + 1
+        }
+    }
+
+    /// True if descriptors are left that can be fetched later.
+    fn fetch(
+        &mut self,
+        host: &mut Host,
+        settings: Settings,
+        work: &mut usize,
+        emit: &mut impl FnMut(&mut Host, Sent<'_>),
+    ) -> bool {
+        if self.head == self.tail || self.stuck || !host.may_dma() {
+            return false;
+        }
+        while self.head != self.tail {
+            if *work == 0 || !host.tx_has_room() {
+                return true;
+            }
+            let at = self
+                .context
+                .base
+                .wrapping_add(u64::from(self.head) * DESCRIPTOR);
+            let read = (
+                host.memory.read_u64(at),
+                host.memory.read_u64(at.wrapping_add(8)),
+            );
+            let (Ok(low), Ok(high)) = read else {
+                self.stuck = true;
+                if let Err(fault) = read.0.and(read.1) {
+                    host.note_fault("Tx descriptor", fault);
+                }
+                return false;
+            };
+            let cost = self.descriptor(host, settings, low, high, emit);
+            *work = work.saturating_sub(cost);
+            self.advance(host, high);
+        }
+        false
+    }
+
+    /// The descriptor at the head is done with.
+    fn advance(&mut self, host: &Host, high: u64) {
+        let index = self.head;
+        self.head = self.behind(index);
+        if high & TYPE != TYPE_DATA {
+            return;
+        }
+        if high & EOP != 0 {
+            self.finished = self.head;
+        }
+        if high & RS != 0 {
+            self.due.push_back(index);
+        }
+        if high & RS != 0 || self.unreported() {
+            self.oldest.get_or_insert(host.now);
+        }
+    }
+
+    /// Acts on one descriptor; returns how much work it was.
+    fn descriptor(
+        &mut self,
+        host: &mut Host,
+        settings: Settings,
+        low: u64,
+        high: u64,
+        emit: &mut impl FnMut(&mut Host, Sent<'_>),
+    ) -> usize {
+        match high & TYPE {
+            TYPE_DATA => {}
+            TYPE_CONTEXT if self.order.is_none() => {
+                self.offload = Context::decode(low, high);
+                return OVERHEAD;
+            }
+            TYPE_FILTER if self.order.is_none() && self.context.filters => {
+                self.filter = Some(FilterProgram::decode(low, high));
+                return OVERHEAD;
+            }
+            _ => {
+                host.events
+                    .note(Event::BadTxDescriptor, || format!("type in {high:#x}"));
+                self.bad = true;
+                return OVERHEAD;
+            }
+        }
+        self.order.get_or_insert(Order::decode(high));
+        let length = (high >> 34 & 0x3FFF) as usize;
+        self.gather(host, low, length);
+        let mut cost = OVERHEAD + length;
+        if high & EOP != 0 {
+            self.finish(host, settings, &mut |host, sent| {
+                if let Sent::Frame(frame) = sent {
+                    cost += OVERHEAD + frame.len();
+                }
+                emit(host, sent);
+            });
+        }
+        cost
+    }
+
+    fn gather(&mut self, host: &mut Host, address: u64, length: usize) {
+        if self.bad {
+            return;
+        }
+        let start = self.frame.len();
+        self.parts += 1;
+        let too_many = self.parts > PARTS_MAX && !self.offload.segments;
+        if length == 0 || start + length > SEND_MAX + FRAME_MAX || too_many {
+            let parts = self.parts;
+            host.events.note(Event::BadTxDescriptor, || {
+                format!("length {length} after {start}, part {parts}")
+            });
+            self.bad = true;
+            return;
+        }
+        self.frame.resize(start + length, 0);
+        if let Err(fault) = host.memory.read(address, &mut self.frame[start..]) {
+            host.note_fault("Tx buffer", fault);
+            self.bad = true;
+        }
+    }
+
+    /// The frame is complete: filter, offloads, then out.
+    fn finish(
+        &mut self,
+        host: &mut Host,
+        settings: Settings,
+        emit: &mut impl FnMut(&mut Host, Sent<'_>),
+    ) {
+        let order = self.order.take().unwrap_or_default();
+        let offload = std::mem::take(&mut self.offload);
+        let filter = self.filter.take();
+        let mut frame = std::mem::take(&mut self.frame);
+        self.parts = 0;
+        if !std::mem::take(&mut self.bad) {
+            if let Some(filter) = filter {
+                let dummy = order.dummy;
+                emit(
+                    host,
+                    Sent::Filter(FilterProgram { dummy, ..filter }, &frame),
+                );
+            }
+            if !order.dummy {
+                send(host, settings, order, offload, &mut frame, emit);
+            }
+        }
+        frame.clear();
+        self.frame = frame;
+    }
+
+    /// Reports descriptors with RS, or `all` that is complete. True if there were any.
+    fn write_back(&mut self, host: &mut Host, all: bool) -> bool {
+        self.oldest = None;
+        let has_any = !self.due.is_empty() || self.unreported();
+        if !has_any || !host.may_dma() {
+            self.due.clear();
+            return false;
+        }
+        match self.context.head_write_back {
+            Some(at) => self.write_head(host, at, all),
+            None => self.write_done(host),
+        }
+    }
+
+    fn write_head(&mut self, host: &mut Host, at: u64, all: bool) -> bool {
+        let head = match self.due.back() {
+            _ if all => self.finished,
+            Some(index) => self.behind(*index),
+            None => self.reported,
+        };
+        let had_any = !self.due.is_empty() || head != self.reported;
+        self.due.clear();
+        if had_any {
+            self.reported = head;
+            if let Err(fault) = host.memory.write_u32(at, head) {
+                host.note_fault("Tx head write-back", fault);
+            }
+        }
+        had_any
+    }
+
+    fn write_done(&mut self, host: &mut Host) -> bool {
+        let had_any = !self.due.is_empty();
+        while let Some(index) = self.due.pop_front() {
+            let at = u64::from(index) * DESCRIPTOR + 8;
+            let at = self.context.base.wrapping_add(at);
+            if let Err(fault) = host.memory.write_u64(at, TYPE_DONE) {
+                host.note_fault("Tx write-back", fault);
+            }
+        }
+        had_any
+    }
+}
+
+fn write_back_delay(host: &Host) -> Duration {
+    host.timing.writeback_delay.max(host.faults.tx_delay)
+}
+
+/// Offloads, then out.
+fn send(
+    host: &mut Host,
+    settings: Settings,
+    order: Order,
+    offload: Context,
+    frame: &mut Vec<u8>,
+    emit: &mut impl FnMut(&mut Host, Sent<'_>),
+) {
+    if offload.segments {
+        segment(host, settings, order, offload, frame, emit);
+        return;
+    }
+    if !(GIVEN_MIN..=FRAME_MAX).contains(&frame.len()) {
+        let length = frame.len();
+        host.events.note(Event::BadTxDescriptor, || {
+            format!("frame of {length} bytes")
+        });
+        return;
+    }
+    let l3 = order.mac_len + offload.tunnel.map_or(0, |tunnel| tunnel.len());
+    if order.ipv4_sum {
+        insert_ipv4(frame, l3, order.ip_len);
+    }
+    if order.l4 != L4::None {
+        insert_l4(frame, l3, l3 + order.ip_len, order.l4);
+    }
+    if let Some(tunnel) = offload.tunnel {
+        insert_outer_sums(frame, order.mac_len, tunnel);
+    }
+    put_out(host, settings, order, offload, frame, emit);
+}
+
+fn segment(
+    host: &mut Host,
+    settings: Settings,
+    order: Order,
+    offload: Context,
+    frame: &[u8],
+    emit: &mut impl FnMut(&mut Host, Sent<'_>),
+) {
+    let l3 = order.mac_len + offload.tunnel.map_or(0, |tunnel| tunnel.len());
+    let l4 = l3 + order.ip_len;
+    let layout = Layout {
+        l3,
+        l4,
+        payload: l4 + order.l4_len,
+        ipv4: order.ipv4,
+        kind: order.l4,
+        mss: offload.mss,
+    };
+    let sane = (MSS_MIN..=FRAME_MAX.saturating_sub(layout.payload)).contains(&layout.mss)
+        && layout.payload + offload.payload == frame.len()
+        && offload.tunnel.is_none_or(|tunnel| tunnel.ip_len >= 20);
+    let Some(mut segmenter) = Segmenter::new(frame, layout).filter(|_| sane) else {
+        host.events.note(Event::BadTxDescriptor, || {
+            format!("cannot be cut: {layout:?}, {offload:?}")
+        });
+        return;
+    };
+    let mut out = Vec::with_capacity(layout.payload + layout.mss + 8);
+    let mut count = 0;
+    while segmenter.next_into(frame, &mut out) {
+        if let Some(tunnel) = offload.tunnel {
+            fix_outer(&mut out, order.mac_len, tunnel, count);
+        }
+        count = count.wrapping_add(1);
+        put_out(host, settings, order, offload, &mut out, emit);
+    }
+}
+
+/// Lengths and sums of the outer headers of segment number `count`.
+fn fix_outer(frame: &mut [u8], outer: usize, tunnel: Tunnel, count: u16) {
+    let length = frame.len().saturating_sub(outer);
+    if tunnel.ipv4 {
+        put16(frame, outer + 2, length as u16);
+        let id = get16(frame, outer + 4).wrapping_add(count);
+        put16(frame, outer + 4, id);
+    } else {
+        put16(frame, outer + 4, length.saturating_sub(40) as u16);
+    }
+    if tunnel.udp {
+        let datagram = length.saturating_sub(tunnel.ip_len);
+        put16(frame, outer + tunnel.ip_len + 4, datagram as u16);
+        if tunnel.udp_sum {
+            add_length(frame, outer + tunnel.ip_len + 6, datagram as u16);
+        }
+    }
+    insert_outer_sums(frame, outer, tunnel);
+}
+
+fn insert_outer_sums(frame: &mut [u8], outer: usize, tunnel: Tunnel) {
+    if tunnel.ipv4_sum {
+        put16(frame, outer + 10, 0);
+        insert_ipv4(frame, outer, tunnel.ip_len);
+    }
+    if tunnel.udp && tunnel.udp_sum {
+        insert_l4(frame, outer, outer + tunnel.ip_len, L4::Udp);
+    }
+}
+
+/// The driver leaves the length out of the sum of the pseudo header.
+fn add_length(frame: &mut [u8], field: usize, length: u16) {
+    let (sum, carry) = get16(frame, field).overflowing_add(length);
+    put16(frame, field, sum.wrapping_add(u16::from(carry)));
+}
+
+fn get16(frame: &[u8], at: usize) -> u16 {
+    match frame.get(at..at + 2) {
+        Some([high, low]) => u16::from_be_bytes([*high, *low]),
+        _ => 0,
+    }
+}
+
+fn put16(frame: &mut [u8], at: usize, value: u16) {
+    if let Some(place) = frame.get_mut(at..at + 2) {
+        place.copy_from_slice(&value.to_be_bytes());
+    }
+}
+
+/// Tags, the outer one last, and padding.
+fn put_out(
+    host: &mut Host,
+    settings: Settings,
+    order: Order,
+    offload: Context,
+    frame: &mut Vec<u8>,
+    emit: &mut impl FnMut(&mut Host, Sent<'_>),
+) {
+    for tag in [order.tag, offload.outer_tag].into_iter().flatten() {
+        insert_vlan(frame, settings.vlan_type, tag);
+    }
+    if frame.len() < FRAME_MIN {
+        frame.resize(FRAME_MIN, 0);
+    }
+    emit(host, Sent::Frame(frame));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Parsed;
+    use crate::frame::checksum::{ipv4_header_ok, l4_ok};
+    use crate::host::Timing;
+    use crate::memory::GuestMemory;
+
+    const RAM: u64 = 0x10_0000;
+    const BUFFERS: u64 = RAM + 0x1_0000;
+    const HEAD: u64 = RAM + 0x8000;
+    const LENGTH: u32 = 32;
+    const EOP_RS: u64 = EOP | RS;
+
+    struct Setup {
+        ring: TxRing,
+        host: Host,
+        frames: Vec<Vec<u8>>,
+        filters: Vec<FilterProgram>,
+    }
+
+    impl Setup {
+        fn new(timing: Timing, head_write_back: bool) -> Self {
+            let mut host = Host::new("test", 1, timing);
+            host.memory = GuestMemory::with_ram(RAM, 1 << 20).expect("memory");
+            host.bus_master = true;
+            let mut ring = TxRing::default();
+            ring.enable(TxContext {
+                head: 0,
+                base: RAM,
+                length: LENGTH,
+                head_write_back: head_write_back.then_some(HEAD),
+                filters: true,
+            });
+            Self {
+                ring,
+                host,
+                frames: Vec::new(),
+                filters: Vec::new(),
+            }
+        }
+
+        fn put(&self, index: u64, low: u64, high: u64) {
+            let at = RAM + index * DESCRIPTOR;
+            self.host.memory.write_u64(at, low).expect("ring");
+            self.host.memory.write_u64(at + 8, high).expect("ring");
+        }
+
+        fn data(&self, index: u64, length: u64, flags: u64) {
+            self.put(index, BUFFERS, length << 34 | flags);
+        }
+
+        fn buffer(&self, frame: &[u8]) {
+            self.host.memory.write(BUFFERS, frame).expect("buffer");
+        }
+
+        fn tail(&mut self, tail: u32) -> Done {
+            assert!(self.ring.set_tail(&self.host, tail));
+            self.process()
+        }
+
+        fn process(&mut self) -> Done {
+            let (frames, filters) = (&mut self.frames, &mut self.filters);
+            let settings = Settings { vlan_type: 0x8100 };
+            let mut work = WORK_PER_TURN;
+            self.ring
+                .process(&mut self.host, settings, &mut work, |_, sent| match sent {
+                    Sent::Frame(frame) => frames.push(frame.to_vec()),
+                    Sent::Filter(filter, _) => filters.push(filter),
+                })
+        }
+
+        fn written_head(&self) -> u32 {
+            self.host.memory.read_u32(HEAD).expect("head")
+        }
+
+        fn is_done(&self, index: u64) -> bool {
+            let at = RAM + index * DESCRIPTOR + 8;
+            self.host.memory.read_u64(at).expect("ring") & TYPE == TYPE_DONE
+        }
+    }
+
+    /// UDP or TCP over IPv4 with the sum of the pseudo header where the driver puts it.
+    fn ipv4(protocol: u8, payload: usize, with_length: bool) -> Vec<u8> {
+        let transport: usize = if protocol == 6 { 20 } else { 8 };
+        let mut frame = vec![0x5A; 34 + transport + payload];
+        frame[12..14].copy_from_slice(&[8, 0]);
+        let total = (20 + transport + payload) as u16;
+        frame[14..34].copy_from_slice(&[
+            0x45, 0, 0, 0, 0, 7, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+        ]);
+        put16(&mut frame, 16, total);
+        let (field, zero) = if protocol == 6 { (50, 46) } else { (40, 38) };
+        put16(
+            &mut frame,
+            zero,
+            if protocol == 6 { 0x5010 } else { total - 20 },
+        );
+        let length = if with_length { total - 20 } else { 0 };
+        let pseudo = 0x0A00u32 + 1 + 0x0A00 + 2 + u32::from(protocol) + u32::from(length);
+        put16(&mut frame, field, pseudo as u16);
+        frame
+    }
+
+    fn assert_sums(frame: &[u8]) {
+        let parsed = Parsed::parse(frame);
+        assert_eq!(ipv4_header_ok(frame, &parsed), Some(true));
+        assert_eq!(l4_ok(frame, &parsed), Some(true));
+    }
+
+    /// MAC 14, IP 20, transport as given; IPv4 with sum, TCP or UDP.
+    fn offsets(l4_len: u64, l4t: u64) -> u64 {
+        3 << 9 | l4t << 12 | 7 << 16 | 5 << 23 | (l4_len / 4) << 30
+    }
+
+    #[test]
+    fn dd_only_where_rs_is_set() {
+        let mut setup = Setup::new(Timing::LOCKSTEP, false);
+        setup.buffer(&[7; 100]);
+        setup.data(0, 100, EOP);
+        setup.data(1, 100, EOP_RS);
+        let done = setup.tail(2);
+        assert!(done.event && !done.more);
+        assert!(!setup.is_done(0) && setup.is_done(1));
+        assert_eq!(setup.frames, [vec![7; 100], vec![7; 100]]);
+        setup.data(2, 100, EOP);
+        assert!(!setup.tail(3).event, "nobody asked");
+        assert_eq!(setup.host.events.total(), 0);
+    }
+
+    #[test]
+    fn head_is_written_for_frames_without_rs_too() {
+        let mut setup = Setup::new(Timing::LOCKSTEP, true);
+        setup.data(0, 60, EOP);
+        assert!(setup.tail(1).event);
+        assert_eq!(setup.written_head(), 1);
+        setup.data(1, 30, 0); // half a frame: the head stays at the end of the last
+        assert!(!setup.tail(2).event);
+        assert_eq!(setup.written_head(), 1);
+        setup.data(2, 30, EOP_RS);
+        assert!(setup.tail(3).event);
+        assert_eq!(setup.written_head(), 3);
+        assert!(!setup.is_done(2));
+    }
+
+    #[test]
+    fn with_throttling_frames_without_rs_wait_for_the_vector() {
+        let timing = Timing {
+            throttle: true,
+            ..Timing::LOCKSTEP
+        };
+        let mut setup = Setup::new(timing, true);
+        setup.data(0, 60, EOP_RS);
+        setup.data(1, 60, EOP);
+        assert!(setup.tail(2).event);
+        assert_eq!(setup.written_head(), 1);
+        setup.data(2, 60, EOP);
+        assert!(setup.tail(3).event, "the vector has to fire");
+        assert_eq!(setup.written_head(), 1);
+        assert_eq!(setup.ring.next(&setup.host), None);
+        setup.ring.flush(&mut setup.host);
+        assert_eq!(setup.written_head(), 3);
+    }
+
+    #[test]
+    fn the_head_wraps() {
+        let mut setup = Setup::new(Timing::LOCKSTEP, true);
+        for index in 0..u64::from(LENGTH) {
+            setup.data(index, 60, EOP_RS);
+        }
+        setup.tail(LENGTH - 1);
+        assert_eq!(setup.written_head(), LENGTH - 1);
+        setup.tail(0);
+        assert_eq!(setup.written_head(), 0);
+        assert_eq!(setup.frames.len(), LENGTH as usize);
+        assert!(!setup.ring.set_tail(&setup.host, LENGTH));
+    }
+
+    #[test]
+    fn inserts_sums_and_tags_and_pads() {
+        let mut setup = Setup::new(Timing::LOCKSTEP, true);
+        let frame = ipv4(17, 5, true);
+        setup.buffer(&frame);
+        let flags = EOP_RS | offsets(8, 3) | IL2TAG1 | 0x0123 << 48;
+        setup.data(0, frame.len() as u64, flags);
+        setup.tail(1);
+        let sent = &setup.frames[0];
+        assert_eq!(sent[12..18], [0x81, 0, 1, 0x23, 8, 0]);
+        assert_eq!(sent.len(), 60);
+        assert_sums(sent);
+    }
+
+    #[test]
+    fn segments_tcp() {
+        let mut setup = Setup::new(Timing::LOCKSTEP, true);
+        let frame = ipv4(6, 250, false);
+        setup.buffer(&frame);
+        let context = TYPE_CONTEXT | CONTEXT_TSO | 250 << 30 | 100 << 50;
+        setup.put(0, 0, context);
+        setup.data(1, frame.len() as u64, EOP_RS | offsets(20, 1));
+        setup.tail(2);
+        let lengths: Vec<usize> = setup.frames.iter().map(Vec::len).collect();
+        assert_eq!(lengths, [154, 154, 104]);
+        setup.frames.iter().for_each(|frame| assert_sums(frame));
+        assert_eq!(setup.host.events.total(), 0);
+        setup.put(2, 0, TYPE_CONTEXT | CONTEXT_TSO | 249 << 30 | 100 << 50);
+        setup.data(3, frame.len() as u64, EOP_RS | offsets(20, 1));
+        setup.tail(4);
+        assert_eq!(setup.host.events.count(Event::BadTxDescriptor), 1);
+        assert_eq!(setup.frames.len(), 3);
+    }
+
+    #[test]
+    fn segments_in_a_tunnel() {
+        let mut setup = Setup::new(Timing::LOCKSTEP, true);
+        // Outer MAC, IPv4, UDP, 8 bytes of VXLAN; then the inner frame
+        let mut frame = ipv4(17, 0, false);
+        put16(&mut frame, 16, 0);
+        frame.extend_from_slice(&[0; 8]);
+        frame.extend_from_slice(&ipv4(6, 250, false));
+        setup.buffer(&frame);
+        let nat = (8 + 8 + 14) / 2;
+        let tunnel = 3 | 5 << 2 | 1 << 9 | nat << 12 | 1 << 23;
+        let context = TYPE_CONTEXT | CONTEXT_TSO | 250 << 30 | 100 << 50;
+        setup.put(0, tunnel, context);
+        setup.data(1, frame.len() as u64, EOP_RS | offsets(20, 1));
+        setup.tail(2);
+        assert_eq!(setup.frames.len(), 3, "{:?}", setup.host.events);
+        for (frame, payload) in setup.frames.iter().zip([100, 100, 50]) {
+            assert_eq!(frame.len(), 50 + 54 + payload);
+            assert_eq!(usize::from(get16(frame, 16)), frame.len() - 14);
+            assert_eq!(usize::from(get16(frame, 38)), frame.len() - 34);
+            assert_sums(frame);
+            assert_sums(&frame[50..]);
+        }
+    }
+
+    #[test]
+    fn filters_go_to_the_director_with_their_frame() {
+        let mut setup = Setup::new(Timing::LOCKSTEP, false);
+        setup.buffer(&ipv4(17, 20, true));
+        let low = 5 | 31 << 17 | 1 << 23;
+        let high = TYPE_FILTER | 1 << 4 | 1 << 7 | 1 << 11 | 1 << 13 | 9 << 20 | 77 << 32;
+        setup.put(0, low, high);
+        setup.data(1, 512, EOP_RS | DUMMY);
+        setup.put(2, low, high & !(7 << 4) | 2 << 4);
+        setup.data(3, 60, EOP_RS);
+        setup.tail(4);
+        let added = FilterProgram {
+            queue: 5,
+            vsi: 1,
+            pctype: 31,
+            remove: false,
+            destination: 1,
+            counter: Some(9),
+            report: 1,
+            dummy: true,
+            id: 77,
+        };
+        let removed = FilterProgram {
+            remove: true,
+            dummy: false,
+            ..added
+        };
+        assert_eq!(setup.filters, [added, removed]);
+        assert_eq!(setup.frames.len(), 1, "the dummy is not sent");
+        assert!(setup.is_done(1) && setup.is_done(3));
+    }
+
+    #[test]
+    fn malicious_descriptors() {
+        let mut setup = Setup::new(Timing::LOCKSTEP, true);
+        let bad = [(0, EOP_RS), (10, EOP_RS), (9725, EOP_RS), (60, EOP_RS | 3)];
+        for (index, (length, flags)) in (0..).zip(bad) {
+            setup.data(index, length, flags);
+            setup.tail(index as u32 + 1);
+            let seen = setup.host.events.count(Event::BadTxDescriptor);
+            assert_eq!(seen, index + 1);
+        }
+        assert!(setup.frames.is_empty());
+        // What followed the last one, of a reserved type, is part of its frame
+        setup.data(4, 60, EOP_RS);
+        for index in 5..13 {
+            setup.data(index, 60, 0);
+        }
+        setup.data(13, 60, EOP_RS);
+        setup.data(14, 60, EOP_RS);
+        setup.tail(15);
+        assert_eq!(setup.host.events.count(Event::BadTxDescriptor), 5);
+        assert_eq!(setup.frames.len(), 1, "nine parts are too many");
+        assert_eq!(setup.written_head(), 15);
+    }
+
+    #[test]
+    fn no_dma_after_disable() {
+        let timing = Timing {
+            writeback_group: u32::MAX,
+            writeback_delay: Duration::from_secs(1),
+            ..Timing::LOCKSTEP
+        };
+        let mut setup = Setup::new(timing, true);
+        setup.data(0, 60, EOP_RS);
+        assert!(!setup.tail(1).event);
+        assert_eq!(setup.written_head(), 0);
+        setup.ring.disable(&mut setup.host);
+        assert_eq!(setup.written_head(), 1, "complete before the answer");
+        setup.host.memory.clear();
+        setup.host.now += Duration::from_secs(2);
+        assert!(!setup.process().event);
+        setup.ring.flush(&mut setup.host);
+        assert_eq!(setup.host.events.total(), 0);
+    }
+
+    #[test]
+    fn faults_and_delays() {
+        let timing = Timing {
+            tail_delay: Duration::from_micros(50),
+            ..Timing::LOCKSTEP
+        };
+        let mut setup = Setup::new(timing, true);
+        setup.host.faults.tx_stop = true;
+        setup.data(0, 60, EOP);
+        setup.tail(1);
+        setup.host.now = setup.ring.next(&setup.host).expect("due");
+        setup.process();
+        assert!(setup.frames.is_empty());
+        setup.host.faults.tx_stop = false;
+        setup.host.faults.tx_delay = Duration::from_millis(5);
+        assert!(!setup.process().event);
+        setup.ring.flush(&mut setup.host);
+        assert_eq!((setup.frames.len(), setup.written_head()), (1, 0));
+        setup.host.now = setup.ring.next(&setup.host).expect("due");
+        assert!(setup.process().event);
+        assert_eq!(setup.written_head(), 1);
+    }
+
+    #[test]
+    fn nothing_is_fetched_while_held() {
+        let mut setup = Setup::new(Timing::LOCKSTEP, true);
+        setup.ring.hold(true);
+        setup.data(0, 60, EOP_RS);
+        setup.tail(1);
+        assert!(setup.frames.is_empty());
+        setup.ring.hold(false);
+        setup.process();
+        assert_eq!(setup.frames.len(), 1);
+    }
+}
