@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Front door: `make help` lists what there is. Each target is a script in lab/.
 
-.PHONY: help demo test check shell deb tree refresh series bisect clean distclean
+.PHONY: help demo test check bench bench-quick shell deb tree refresh series bisect clean distclean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 	@echo "KSRC=/path/to/linux-6.12.y before any of them uses that tree as the base;"
 	@echo "MIRROR=URL and MIRROR_SECURITY=URL name the Debian mirrors."
 
@@ -16,6 +16,12 @@ test: ## all tests; the last line counts them
 
 check: ## what can be found in a minute, without building a kernel
 	@lab/check.sh
+
+bench: ## instructions per packet of all contestants, into results/ (bench/README.md)
+	@bench/run
+
+bench-quick: ## the few cells of it that tell the story
+	@bench/run --quick
 
 WIRE ?= cable:0-1
 

@@ -9,6 +9,7 @@
 #   --name NAME    of the console log out/log/boot-NAME.log; else that of KERNEL
 #   --append ARGS  more kernel command line      --qemu-opt ARG  one more for QEMU
 #   --tty          CMD talks to the terminal
+#   --icount       a nanosecond in the guest is an instruction that it executed
 #
 # Network cards, models that nicsim serves (see nicsim/README.md and lab/nics.sh):
 #
@@ -34,6 +35,7 @@ in_lab "$@"
 source "$LAB/nics.sh"
 
 cpus=2 memory=2G timeout=600 name='' tty='' append=() qemu_opts=() kernel=''
+clock=(-accel 'tcg,thread=multi')
 
 parse() {
 	while (($#)); do
@@ -45,6 +47,10 @@ parse() {
 		--append) append+=("$2") ;;
 		--qemu-opt) qemu_opts+=("$2") ;;
 		--tty) tty=1 && shift && continue ;;
+		--icount)
+			clock=(-accel 'tcg,thread=single' -icount 'shift=0,sleep=off')
+			shift && continue
+			;;
 		--nic) IFS=, read -ra nic_models <<<"$2" ;;
 		--wire | --trace) nic_args+=("$1" "$2") ;;
 		--timing) nic_timing=$2 ;;
@@ -96,7 +102,7 @@ run_qemu() {
 		ports=(-chardev stdio,id=tty,signal=off -device virtconsole,chardev=tty)
 		limit=()
 	fi
-	"${limit[@]}" qemu-system-x86_64 -machine "q35$nic_machine" -accel tcg,thread=multi \
+	"${limit[@]}" qemu-system-x86_64 -machine "q35$nic_machine" "${clock[@]}" \
 		-cpu max,la57=off -smp "$cpus" -m "$memory" -no-reboot -nodefaults \
 		-display none -serial "file:$console" -kernel "$image" -append "${line[*]}" \
 		-fsdev local,id=root,path=/,security_model=none,multidevs=remap \

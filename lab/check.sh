@@ -52,7 +52,7 @@ checkpatch=$CACHE/base/checkpatch-$version
 get_checkpatch
 mapfile -t patches < <(files -name '*.patch')
 mapfile -t sources < <(files -name '*.[ch]')
-mapfile -t scripts < <(files -name '*.sh' && printf '%s\n' .ci/run lab/guest/nicctl)
+mapfile -t scripts < <(files -name '*.sh' && printf '%s\n' .ci/run lab/guest/nicctl bench/run)
 mapfile -t pythons < <(files -name '*.py')
 
 check series "the series applies" python3 lab/series.py check --repo "$REPO" --tar "$tarball"
@@ -62,6 +62,8 @@ check shell "shellcheck" shellcheck -x "${scripts[@]}"
 check python "Python compiles" python3 -c \
 	'import sys; [compile(open(name).read(), name, "exec") for name in sys.argv[1:]]' "${pythons[@]}"
 check unittest "Python tests" python3 -m unittest discover -s lab -p 'test_*.py'
+check unittest-bench "Python tests of the benchmark" \
+	python3 -m unittest discover -s bench -p 'test_*.py'
 check rustfmt "rustfmt" cargo fmt --check --manifest-path nicsim/Cargo.toml
 check spelling "spelling" codespell --skip './out,./.git' \
 	--ignore-words-list te,xdpf,verfy

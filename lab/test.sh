@@ -15,9 +15,9 @@ help_if_asked "$@"
 
 GROUPS_ALL=(static lab nicsim uapi kunit attach samples demo ixgbe xskxceiver
 	dpdk soak bisect deb)
-# Not in a run without arguments: it takes 15 minutes, and its limits of wall-clock time
-# are hard for a slow machine.
-GROUPS_LONG=(xskxceiver-ixgbe)
+# Not in a run without arguments: they take many minutes, and limits of wall-clock time in
+# the first are hard for a slow machine.
+GROUPS_LONG=(xskxceiver-ixgbe bench)
 (($#)) || set -- "${GROUPS_ALL[@]}"
 for group in "$@"; do
 	[[ -x $LAB/tests/$group.sh ]] || need "no group $group; there are: ${GROUPS_ALL[*]} ${GROUPS_LONG[*]}"

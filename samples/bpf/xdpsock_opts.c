@@ -23,6 +23,7 @@ enum {
 	KEY_FORCE,
 	KEY_RING_SIZE,
 	KEY_FRAMES,
+	KEY_BUDGET,
 	KEY_JSON,
 };
 
@@ -71,6 +72,9 @@ static const struct opt_spec specs[] = {
 	CHOICE('B', "busy-poll", busy_poll, 1,
 	       "busy poll; before, set napi_defer_hard_irqs\n"
 	       "and gro_flush_timeout of the interface"),
+	NUMBER(KEY_BUDGET, "busy-poll-budget", budget, 0, 65536,
+	       "packets a poll of the driver, 0: as a round;\n"
+	       "a system call polls twice"),
 	NUMBER('b', "batch-size", batch, 1, 65536, "packets a round"),
 	NUMBER(KEY_RING_SIZE, "ring-size", ring_size, 2, 65536,
 	       "of Rx, Tx and completion ring"),

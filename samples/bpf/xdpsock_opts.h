@@ -19,6 +19,7 @@ struct xdpsock_opts {
 	unsigned int poll;
 	unsigned int no_need_wakeup;
 	unsigned int busy_poll;
+	unsigned int budget;
 	unsigned int batch;
 	unsigned int ring_size;
 	unsigned int frames;

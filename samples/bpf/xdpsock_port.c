@@ -80,13 +80,14 @@ static int choose_path(struct xsk_port *port)
 static int set_busy_poll(struct xsk_port *port)
 {
 	static const int prefer = 1, usecs = 20;
+	const __u32 budget = port->opts->budget ?: port->batch;
 	const struct {
 		int name;
 		const void *value;
 	} options[] = {
 		{ SO_PREFER_BUSY_POLL, &prefer },
 		{ SO_BUSY_POLL, &usecs },
-		{ SO_BUSY_POLL_BUDGET, &port->batch },
+		{ SO_BUSY_POLL_BUDGET, &budget },
 	};
 
 	if (!port->busy_poll)

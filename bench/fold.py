@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0
+"""From addresses of blocks to functions: what bench/count.c wrote, folded by symbol tables.
+
+Kernel addresses are looked up in the kernel's System.map and what the guest saw in
+/proc/kallsyms of modules and BPF programs; user addresses in the symbol tables of the files
+that /proc/PID/maps of the measured process names.
+"""
+
+import bisect
+import functools
+import json
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+KERNEL = 1 << 63
+
+
+class Symbols:
+    """Addresses in order, each with a name, and a size unless it holds up to the next one."""
+
+    def __init__(self, symbols):
+        # Of several names of an address the first one by alphabet, without leading underscores
+        found = {}
+        for address, name, size in sorted(
+                symbols, key=lambda symbol: (symbol[0], symbol[1].startswith("_"), symbol[1])):
+            found.setdefault(address, (name, size))
+        self.addresses = list(found)
+        self.names = [name for name, _ in found.values()]
+        self.sizes = [size for _, size in found.values()]
+
+    def find(self, address):
+        """Return the symbol that holds at the address, or None."""
+        place = bisect.bisect_right(self.addresses, address) - 1
+        if place < 0:
+            return None
+        size = self.sizes[place]
+        if size is not None and address >= self.addresses[place] + size:
+            return None
+        return self.names[place]
+
+
+def parse_symbols(text):
+    """Read lines of System.map, kallsyms or nm -S: address, size if nm, type, name, [module]."""
+    for line in text.splitlines():
+        words = line.split()
+        size = int(words.pop(1), 16) if len(words) > 1 and len(words[1]) > 1 else None
+        if len(words) >= 3 and words[1] in "tTwWiV":
+            yield int(words[0], 16), words[2].split("@")[0] + "".join(words[3:4]), size
+
+
+@functools.cache
+def kernel_symbols(system_map, kallsyms):
+    """Return the symbols of kernel, modules and BPF programs."""
+    return Symbols([*parse_symbols(Path(system_map).read_text()),
+                    *parse_symbols(kallsyms)])
+
+
+@functools.cache
+def elf_symbols(path):
+    """Return the symbols of an ELF file; of a stripped one those that are exported."""
+    symbols = []
+    for option in [], ["-D"]:
+        done = subprocess.run(["nm", "-S", *option, "--defined-only", path],
+                              capture_output=True, text=True, check=False)
+        symbols += parse_symbols(done.stdout)
+    return Symbols(symbols)
+
+
+@functools.cache
+def elf_segments(path):
+    """Return (offset in the file, address) of what is loaded from an ELF file."""
+    done = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True, check=False)
+    words = (line.split() for line in done.stdout.splitlines())
+    return [(int(w[1], 16), int(w[2], 16), int(w[4], 16)) for w in words if w[:1] == ["LOAD"]]
+
+
+class Process:
+    """The executable mappings of a process, then those of others."""
+
+    def __init__(self, maps):
+        self.mappings = []
+        for line in maps.splitlines():
+            words = line.split()
+            if len(words) < 6 or "x" not in words[1]:
+                continue
+            start, end = (int(word, 16) for word in words[0].split("-"))
+            self.mappings.append((start, end, int(words[2], 16), words[5]))
+
+    def find(self, address):
+        """Return the function, or the file where that is all that is known."""
+        for start, end, offset, path in self.mappings:
+            if start <= address < end:
+                symbol = self.symbol(path, address - start + offset)
+                return f"{symbol or 'no symbol'} [{Path(path).name}]"
+        return "another process"
+
+    @staticmethod
+    def symbol(path, offset):
+        """Return the symbol at an offset in a file."""
+        for begin, address, size in elf_segments(path):
+            if begin <= offset < begin + size:
+                return elf_symbols(path).find(offset - begin + address)
+        return None
+
+
+class Counts:
+    """The counts of one measurement."""
+
+    def __init__(self, stem, system_map):
+        """Read STEM.blocks and what the guest knows of its addresses."""
+        lines = Path(f"{stem}.blocks").read_text().splitlines()
+        self.total = json.loads(lines[0])
+        self.blocks = [(int(cpu), int(address, 16), int(entered), int(insns))
+                       for cpu, address, entered, insns in map(str.split, lines[1:])]
+        self.kernel = kernel_symbols(system_map, Path(f"{stem}.kallsyms").read_text())
+        self.process = Process(Path(f"{stem}.maps").read_text())
+
+    @property
+    def packets(self):
+        """Packets between the marks."""
+        return self.total["packets"]
+
+    def insns(self, kernel):
+        """Return instructions per packet in the kernel, or in user space."""
+        return sum(insns for _, address, _, insns in self.blocks
+                   if (address >= KERNEL) == kernel) / self.packets
+
+    def entered(self, matches):
+        """Return how often per packet kernel functions were called whose name matches."""
+        starts = {address for address, name in zip(self.kernel.addresses, self.kernel.names)
+                  if matches(name)}
+        return sum(entered for _, address, entered, _ in self.blocks
+                   if address in starts) / self.packets
+
+    def functions(self):
+        """Return (instructions per packet, "kernel" or "user", function), dearest first."""
+        sums = defaultdict(int)
+        for _, address, _, insns in self.blocks:
+            if address >= KERNEL:
+                sums["kernel", self.kernel.find(address) or "?"] += insns
+            else:
+                sums["user", self.process.find(address)] += insns
+        return sorted(((insns / self.packets, *where) for where, insns in sums.items()),
+                      reverse=True)

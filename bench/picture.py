@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Draw bench.json as bars, a panel per card and workload: picture.py bench.json FOLDER.
+
+Writes bench.svg and bench.png. Needs matplotlib.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+# pylint: disable=wrong-import-position
+import matplotlib.pyplot as plt  # noqa: E402
+
+import matrix  # noqa: E402
+
+KERNEL, USER = "#3465a4", "#f57900"
+ORDER = ["base-xskmap", "patched-off", "patched-xskmap", "attach", "attach-inorder",
+         "attach-inorder-fill", "all", "dpdk-af_xdp", "dpdk-scalar", "dpdk-vector", "dpdk-recycle"]
+
+
+def panels(cells):
+    """Return {(card, workload): cells in the order of the stages}, without what is not valid."""
+    found = {}
+    for cell in cells:
+        if cell["valid"] and matrix.is_usual(cell) and cell["contestant"] in ORDER:
+            found.setdefault((cell["nic"], cell["workload"]), []).append(cell)
+    for group in found.values():
+        group.sort(key=lambda cell: ORDER.index(cell["contestant"]))
+    return found
+
+
+def draw(axes, title, cells):
+    """Draw one panel: instructions per packet, kernel and user stacked."""
+    names = [cell["contestant"] for cell in cells]
+    kernel = [cell["kernel_insn_per_pkt"] for cell in cells]
+    user = [cell["user_insn_per_pkt"] for cell in cells]
+    axes.bar(names, kernel, color=KERNEL, label="kernel", width=0.65)
+    axes.bar(names, user, bottom=kernel, color=USER, label="user space", width=0.65)
+    for place, cell in enumerate(cells):
+        axes.text(place, cell["insn_per_pkt"], f"{cell['insn_per_pkt']:.0f}", ha="center",
+                  va="bottom")
+    axes.set_title(title)
+    axes.tick_params(axis="x", labelrotation=35)
+    for label in axes.get_xticklabels():
+        label.set_horizontalalignment("right")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.margins(y=0.12)
+
+
+def main():
+    """Draw the file that is named."""
+    result = json.loads(Path(sys.argv[1]).read_text())
+    found = panels(result["cells"])
+    cards = list(dict.fromkeys(card for card, _ in found))
+    columns = max(sum(card == one for card, _ in found) for one in cards)
+    figure, grid = plt.subplots(len(cards), columns, squeeze=False,
+                                figsize=(4.2 * columns, 4.2 * len(cards)))
+    for axes in grid.flat:
+        axes.set_visible(False)
+    for row, one in enumerate(cards):
+        mine = [key for key in found if key[0] == one]
+        for axes, key in zip(grid[row], mine):
+            axes.set_visible(True)
+            draw(axes, " ".join(key), found[key])
+        grid[row][0].set_ylabel("instructions per packet")
+    grid[0][0].legend(frameon=False)
+    figure.suptitle(f"64-byte frames, one core, batch 64; base {result['base']}")
+    figure.tight_layout()
+    for kind in "svg", "png":
+        figure.savefig(Path(sys.argv[2]) / f"bench.{kind}", dpi=110, metadata={"Date": None}
+                       if kind == "svg" else None)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

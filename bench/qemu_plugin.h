@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What count.c needs of QEMU's plugin interface, version 7, in our own words: Debian's
+ * QEMU packages have no header of it. QEMU's docs/devel/tcg-plugins.rst describes the
+ * interface. QEMU refuses a plugin whose qemu_plugin_version it does not know.
+ */
+#ifndef BENCH_QEMU_PLUGIN_H
+#define BENCH_QEMU_PLUGIN_H
+
+#include <stddef.h>
+#include <linux/types.h>
+
+#define QEMU_PLUGIN_VERSION 7
+#define QEMU_PLUGIN_EXPORT __attribute__((visibility("default")))
+
+struct qemu_info_t;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+struct qemu_plugin_scoreboard;
+
+/* A number in the element of each vCPU of a scoreboard */
+struct qemu_plugin_u64 {
+	struct qemu_plugin_scoreboard *score;
+	size_t offset;
+};
+
+enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64, QEMU_PLUGIN_INLINE_STORE_U64 };
+
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+
+enum qemu_plugin_cond { QEMU_PLUGIN_COND_GE = 7 };
+
+typedef void (*qemu_plugin_vcpu_cb)(unsigned int vcpu, void *data);
+typedef void (*qemu_plugin_tb_cb)(struct qemu_plugin_tb *tb, void *data);
+
+void qemu_plugin_register_vcpu_tb_trans_cb(__u64 id, qemu_plugin_tb_cb cb, void *data);
+void qemu_plugin_register_vcpu_idle_cb(__u64 id, qemu_plugin_vcpu_cb cb, void *data);
+
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+__u64 qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t idx);
+
+void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb,
+						       enum qemu_plugin_op op,
+						       struct qemu_plugin_u64 entry, __u64 imm);
+void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_plugin_vcpu_cb cb,
+					       enum qemu_plugin_cb_flags flags,
+					       enum qemu_plugin_cond cond,
+					       struct qemu_plugin_u64 entry, __u64 imm,
+					       void *data);
+void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn,
+							 enum qemu_plugin_op op,
+							 struct qemu_plugin_u64 entry, __u64 imm);
+
+struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
+void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned int vcpu);
+int qemu_plugin_num_vcpus(void);
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(__u64 id, const struct qemu_info_t *info, int argc,
+					   char **argv);
+
+#endif

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of what the benchmark does with its counts."""
+
+import importlib.machinery
+import importlib.util
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+# pylint: disable=wrong-import-position
+import fold  # noqa: E402
+import matrix  # noqa: E402
+import measure  # noqa: E402
+import report  # noqa: E402
+
+SYSTEM_MAP = """ffffffff81000000 T _stext
+ffffffff81001000 T entry_SYSCALL_64
+ffffffff81002000 T __x86_indirect_thunk_array
+ffffffff81002000 T __x86_indirect_thunk_rax
+ffffffff81003000 D data
+"""
+KALLSYMS = "ffffffffa0000000 t card_poll\t[card]\n"
+MAPS = """400000-401000 r--p 00000000 00:00 1    /nowhere/program
+401000-402000 r-xp 00001000 00:00 1    /nowhere/program
+7000000-7001000 r-xp 00000000 00:00 0
+"""
+BLOCKS = """{"packets": 10, "insns": 1000, "idle": 0, "samples": 3, "starved": 0}
+0 ffffffff81001000 5 100
+0 ffffffff81001010 5 100
+0 ffffffff81002000 30 300
+1 ffffffffa0000040 10 200
+0 401004 10 250
+0 9000000 1 50
+"""
+
+
+def load(name):
+    """Return a script of this folder as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, str(Path(__file__).parent / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+class Symbols(unittest.TestCase):
+    """Addresses have names."""
+
+    def test_kinds_of_lines(self):
+        """The tables of kernel and programs are told apart."""
+        self.assertEqual(list(fold.parse_symbols(SYSTEM_MAP))[1],
+                         (0xffffffff81001000, "entry_SYSCALL_64", None))
+        self.assertEqual(list(fold.parse_symbols(KALLSYMS)),
+                         [(0xffffffffa0000000, "card_poll[card]", None)])
+        table = "0010 0020 T main\n0030 0008 T f@@V1\n         U x"
+        self.assertEqual(list(fold.parse_symbols(table)), [(16, "main", 32), (48, "f", 8)])
+
+    def test_size(self):
+        """A symbol ends where its size says, or at the next one."""
+        symbols = fold.Symbols([(16, "main", 32), (64, "open", None)])
+        self.assertEqual([symbols.find(address) for address in (15, 16, 47, 48, 64, 999)],
+                         [None, "main", "main", None, "open", "open"])
+
+    def test_stripped(self):
+        """Where there is no symbol, the file is named."""
+        process = fold.Process(MAPS)
+        self.assertEqual(process.find(0x401004), "no symbol [program]")
+        self.assertEqual(process.find(0x400004), "another process")
+
+
+class Counts(unittest.TestCase):
+    """Blocks become figures."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = Path(folder.name)
+        for name, text in (("x.blocks", BLOCKS), ("x.kallsyms", KALLSYMS), ("x.maps", MAPS),
+                           ("map", SYSTEM_MAP)):
+            (path / name).write_text(text)
+        self.counts = fold.Counts(path / "x", str(path / "map"))
+
+    def test_privilege(self):
+        """Kernel and user add up to all."""
+        self.assertEqual(self.counts.insns(kernel=True), 70)
+        self.assertEqual(self.counts.insns(kernel=False), 30)
+
+    def test_entered(self):
+        """Only the first block of a function counts as a call."""
+        self.assertEqual(self.counts.entered("entry_SYSCALL_64".__eq__), 0.5)
+        self.assertEqual(self.counts.entered(measure.is_thunk), 3)
+
+    def test_functions(self):
+        """Each function has its sum, the dearest is first."""
+        functions = self.counts.functions()
+        self.assertEqual(functions[0][0], 30)
+        self.assertIn((20, "kernel", "card_poll[card]"), functions)
+        self.assertIn((20, "kernel", "entry_SYSCALL_64"), functions)
+        self.assertIn("| 30.00       | 30.0  | kernel |", report.profile(functions, 10))
+
+    def test_invalid(self):
+        """A run in which the guest waited, or lost frames, is not believed."""
+        ports = [{"events": {"dma_fault": 0}}]
+        self.assertEqual(measure.why_invalid(self.counts, ports, {}), "")
+        self.assertIn("lost", measure.why_invalid(self.counts, ports, {"rx_missed": 1}))
+        self.assertIn("misbehaviour",
+                      measure.why_invalid(self.counts, [{"events": {"dma_fault": 1}}], {}))
+        self.counts.total["starved"] = 1
+        self.assertIn("no frame", measure.why_invalid(self.counts, ports, {}))
+        self.counts.total["idle"] = 1
+        self.assertIn("idle", measure.why_invalid(self.counts, ports, {}))
+
+
+def run_of(insns, why=""):
+    """Return a run as measured() does."""
+    return {"insn_per_pkt": insns, "kernel_insn_per_pkt": insns - 10, "user_insn_per_pkt": 10,
+            "thunks_per_pkt": 0, "syscalls_per_pkt": 0, "wakeups_per_pkt": 0, "polls_per_pkt": 0,
+            "packets": 1000, "lost": {}, "why": why, "functions": [],
+            "image": "1"}
+
+
+class Runs(unittest.TestCase):
+    """Runs become a cell."""
+
+    def setUp(self):
+        self.cell = matrix.cell("ixgbe", "attach", "l2fwd")
+
+    def test_middle_and_spread(self):
+        """The figures are those of the run in the middle."""
+        cell, _ = measure.merge(self.cell, [run_of(101), run_of(100), run_of(99)])
+        self.assertEqual((cell["insn_per_pkt"], cell["spread_pct"], cell["valid"]), (100, 2, True))
+
+    def test_one_bad_run(self):
+        """A cell is as good as the worst of its runs, and all are of one kernel."""
+        other = {**run_of(100), "image": "2"}
+        self.assertFalse(measure.merge(self.cell, [run_of(100), other])[0]["valid"])
+        cell, _ = measure.merge(self.cell, [run_of(100), run_of(100, "idle")])
+        self.assertFalse(cell["valid"])
+        self.assertIn("invalid: idle", report.table({"cells": [cell]}))
+
+
+class Dearer(unittest.TestCase):
+    """The report says what the patched kernel does worse with all options off."""
+
+    def test_dearer(self):
+        """Only what is dearer is named."""
+        cells = [measure.merge(matrix.cell("ixgbe", contestant, workload), [run_of(insns)])[0]
+                 for contestant, workload, insns in (
+                     ("base-xskmap", "rxdrop", 100), ("patched-off", "rxdrop", 101),
+                     ("base-xskmap", "l2fwd", 100), ("patched-off", "l2fwd", 100.1),
+                     ("base-control", "xdp_tx", 100), ("patched-control", "xdp_tx", 90))]
+        text = report.dearer({"cells": cells})
+        self.assertEqual(text.count("\n"), 1)
+        self.assertIn("rxdrop patched-off, 100.0 -> 101.0 (+1.00 %)", text)
+
+
+class Compare(unittest.TestCase):
+    """bench/compare sees what moved."""
+
+    def setUp(self):
+        self.compare = load("compare")
+
+    def verdicts(self, old, new):
+        """Compare two lists of cells."""
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for name, cells in ("old", old), ("new", new):
+                paths.append(Path(folder, name))
+                paths[-1].write_text(json.dumps({"base": "x", "cells": cells}))
+            return list(self.compare.compare(*map(self.compare.load, paths)))
+
+    def cell(self, insns, why=""):
+        """Return a cell as it is in the file."""
+        return measure.merge(matrix.cell("ixgbe", "attach", "l2fwd"), [run_of(insns, why)])[0]
+
+    def test_moves(self):
+        """Dearer is a regression, cheaper is not, the same is nothing."""
+        self.assertEqual(self.verdicts([self.cell(100)], [self.cell(100.1)]), [])
+        (worse, text), = self.verdicts([self.cell(100)], [self.cell(101)])
+        self.assertTrue(worse and "+1.00 %" in text)
+        (worse, _), = self.verdicts([self.cell(100)], [self.cell(50)])
+        self.assertFalse(worse)
+
+    def test_gone(self):
+        """No longer valid is a regression, no longer measured is only said."""
+        (worse, _), = self.verdicts([self.cell(100)], [self.cell(100, "idle")])
+        self.assertTrue(worse)
+        (worse, text), = self.verdicts([self.cell(100)], [])
+        self.assertFalse(worse)
+        self.assertIn("only in the old file", text)
+
+
+class Hardware(unittest.TestCase):
+    """bench/hw reads what perf and the kernel say."""
+
+    def setUp(self):
+        self.hw = load("hw")
+
+    def test_perf(self):
+        """Events that the processor does not count are left out."""
+        text = "# started\n\n100,,instructions:k,1,100.00,,\n<not supported>,,cycles,0,100.00,,\n"
+        self.assertEqual(self.hw.perf_counts(text), {"instructions:k": 100})
+
+    def test_busy(self):
+        """Idle time and waiting for disks are not busy."""
+        before, after = "cpu1 0 0 0 0 0 0 0 0", "cpu1 60 0 20 10 10 0 0 0"
+        self.assertEqual(self.hw.busy_share(before, after), 0.8)
+
+    def test_middle(self):
+        """The run in the middle counts."""
+        cell = self.hw.middle([{"wall_mpps": rate} for rate in (3, 1, 2)])
+        self.assertEqual((cell["wall_mpps"], cell["spread_pct"]), (2, 100))
+
+
+if __name__ == "__main__":
+    unittest.main()
