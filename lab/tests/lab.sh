@@ -16,7 +16,7 @@ round_trip() {
 	"$LAB/enter.sh" bash -euc '
 		mkdir /tmp/copy
 		cd /src
-		cp -a series patches Documentation include net samples tools /tmp/copy
+		cp -a series patches Documentation drivers include net samples tools /tmp/copy
 		cp -a /tmp/copy /tmp/before
 		python3 /src/lab/series.py refresh --repo /tmp/copy --tree /out/linux
 		diff -r /tmp/before /tmp/copy'

@@ -487,8 +487,8 @@ impl X710 {
         match self.place(host, frame) {
             Placed::Done => {}
             Placed::Waits(queue) if self.buffer.is_empty() || self.is_lossless() => {
-                self.awaited = Some(queue);
                 self.store(frame);
+                self.awaited = (!self.buffer.is_empty()).then_some(queue);
             }
             Placed::Waits(queue) => self.drop_frame(self.switch.owner(queue)),
         }
