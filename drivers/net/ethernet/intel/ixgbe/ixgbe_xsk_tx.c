@@ -8,46 +8,44 @@
  */
 #include <net/xdp_sock_drv.h>
 #include <net/xdp.h>
+#include <net/xsk_tx_span.h>
 
 #include "ixgbe.h"
 #include "ixgbe_txrx_common.h"
 
-/**
- * ixgbe_xsk_fill - write descriptors, up to the wrap
- * @xdp_ring: Tx ring
- * @descs: what to send
- * @count: how many
- *
- * Return: bytes of all of them
- */
-static u32 ixgbe_xsk_fill(struct ixgbe_ring *xdp_ring,
-			  const struct xdp_desc *descs, u32 count)
+static void ixgbe_xsk_write(void *desc, size_t index, dma_addr_t dma, u32 len)
 {
 	const u32 cmd = IXGBE_ADVTXD_DTYP_DATA | IXGBE_ADVTXD_DCMD_DEXT |
 			IXGBE_ADVTXD_DCMD_IFCS | IXGBE_TXD_CMD_EOP;
-	struct xsk_buff_pool *pool = xdp_ring->xsk_pool;
-	union ixgbe_adv_tx_desc *tx_desc;
-	u32 i, bytes = 0;
+	union ixgbe_adv_tx_desc *tx_desc =
+		(union ixgbe_adv_tx_desc *)desc + index;
+
+	tx_desc->read.buffer_addr = cpu_to_le64(dma);
+	tx_desc->read.cmd_type_len = cpu_to_le32(cmd | len);
+	tx_desc->read.olinfo_status =
+		cpu_to_le32(len << IXGBE_ADVTXD_PAYLEN_SHIFT);
+}
+
+/* Send what is not for a span, one by one */
+static void ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
+				  struct xsk_tx_dev_ring *ring)
+{
+	u32 room = ring->room;
+	struct xdp_desc desc;
 	dma_addr_t dma;
 
-	tx_desc = IXGBE_TX_DESC(xdp_ring, xdp_ring->next_to_use);
-	for (i = 0; i < count; i++) {
-		u32 len = descs[i].len;
-
-		dma = xsk_buff_raw_get_dma(pool, descs[i].addr);
-		xsk_buff_raw_dma_sync_for_device(pool, dma, len);
-
-		tx_desc[i].read.buffer_addr = cpu_to_le64(dma);
-		tx_desc[i].read.cmd_type_len = cpu_to_le32(cmd | len);
-		tx_desc[i].read.olinfo_status =
-			cpu_to_le32(len << IXGBE_ADVTXD_PAYLEN_SHIFT);
-		bytes += len;
+	while (ring->room && xsk_tx_peek_desc(pool, &desc)) {
+		dma = xsk_buff_raw_get_dma(pool, desc.addr);
+		xsk_buff_raw_dma_sync_for_device(pool, dma, desc.len);
+		ixgbe_xsk_write(ring->desc, ring->next, dma, desc.len);
+		if (++ring->next == ring->count)
+			ring->next = 0;
+		ring->bytes += desc.len;
+		ring->room--;
 	}
 
-	xdp_ring->next_to_use += count;
-	if (xdp_ring->next_to_use == xdp_ring->count)
-		xdp_ring->next_to_use = 0;
-	return bytes;
+	if (ring->room < room)
+		xsk_tx_release(pool);
 }
 
 /* The device is to report the last descriptor of the batch from @first on */
@@ -78,27 +76,27 @@ static void ixgbe_xsk_close_batch(struct ixgbe_ring *xdp_ring, u32 first,
 static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring)
 {
 	u32 first = xdp_ring->next_to_use, room = ixgbe_desc_unused(xdp_ring);
-	struct xsk_buff_pool *pool = xdp_ring->xsk_pool;
-	u32 count, span, bytes;
+	struct xsk_tx_dev_ring ring = {
+		.desc = xdp_ring->desc,
+		.next = first,
+		.count = xdp_ring->count,
+		.room = room,
+	};
 
 	if (unlikely(!netif_carrier_ok(xdp_ring->netdev)))
 		return true;
 	if (unlikely(!room))
 		return false;
 
-	count = xsk_tx_peek_release_desc_batch(pool, room);
-	if (!count)
+	if (xsk_tx_spans(xdp_ring->xsk_pool, &ring, ixgbe_xsk_write))
+		ixgbe_xsk_xmit_single(xdp_ring->xsk_pool, &ring);
+	if (ring.room == room)
 		return true;
 
-	span = min(count, xdp_ring->count - first);
-	bytes = ixgbe_xsk_fill(xdp_ring, pool->tx_descs, span);
-	if (span < count)
-		bytes += ixgbe_xsk_fill(xdp_ring, pool->tx_descs + span,
-					count - span);
-
-	ixgbe_xsk_close_batch(xdp_ring, first, count, bytes);
+	xdp_ring->next_to_use = ring.next;
+	ixgbe_xsk_close_batch(xdp_ring, first, room - ring.room, ring.bytes);
 	ixgbe_xdp_ring_update_tail(xdp_ring);
-	return count < room;
+	return ring.room;
 }
 
 static void ixgbe_xsk_unmap(struct ixgbe_ring *tx_ring,

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transmission of zero-copy AF_XDP for what lies in a row in the Tx ring. See
+ * net/xsk_tx_span.h.
+ */
+#include <net/xdp_sock_drv.h>
+#include <net/xsk_tx_span.h>
+
+#include "i40e.h"
+#include "i40e_txrx_common.h"
+#include "i40e_xsk.h"
+
+static void i40e_xsk_write(void *desc, size_t index, dma_addr_t dma, u32 len)
+{
+	struct i40e_tx_desc *tx_desc = (struct i40e_tx_desc *)desc + index;
+
+	tx_desc->buffer_addr = cpu_to_le64(dma);
+	tx_desc->cmd_type_offset_bsz =
+		build_ctob(I40E_TX_DESC_CMD_ICRC | I40E_TX_DESC_CMD_EOP, 0,
+			   len, 0);
+}
+
+/**
+ * i40e_xsk_xmit - send what is in the Tx rings
+ * @xdp_ring: Tx ring of the device
+ *
+ * Return: true if there is nothing left to do
+ */
+bool i40e_xsk_xmit(struct i40e_ring *xdp_ring)
+{
+	u32 sent, room = I40E_DESC_UNUSED(xdp_ring);
+	struct xsk_tx_dev_ring ring = {
+		.desc = xdp_ring->desc,
+		.next = xdp_ring->next_to_use,
+		.count = xdp_ring->count,
+		.room = room,
+	};
+	bool more;
+
+	more = xsk_tx_spans(xdp_ring->xsk_pool, &ring, i40e_xsk_write);
+	sent = room - ring.room;
+	if (sent) {
+		xdp_ring->next_to_use = ring.next;
+		i40e_set_rs_bit(xdp_ring);
+		i40e_xdp_ring_update_tail(xdp_ring);
+		i40e_update_tx_stats(xdp_ring, sent, ring.bytes);
+	}
+
+	if (more)
+		return i40e_xmit_zc(xdp_ring, ring.room);
+	return !sent || ring.room;
+}

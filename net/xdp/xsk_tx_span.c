@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Zero-copy Tx of descriptors that lie in a row. What cannot change from one
+ * to the next is looked at once for all of them; see net/xsk_tx_span.h.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/rculist.h>
+#include <net/xdp_sock_drv.h>
+#include <net/xsk_tx_span.h>
+
+#include "xsk_queue.h"
+
+static bool xsk_tx_pool_is_plain(const struct xsk_buff_pool *pool)
+{
+	return !pool->unaligned && !pool->tx_metadata_len &&
+	       !READ_ONCE(pool->reclaim_descs) &&
+	       !dma_dev_need_sync(pool->dev);
+}
+
+/* How many entries there are from @index on, up to the ring's wrap */
+static u32 xsk_tx_row(const struct xsk_queue *q, u32 index, u32 max)
+{
+	return min(max, q->nentries - (index & q->ring_mask));
+}
+
+/**
+ * xsk_tx_span_begin() - look for descriptors in a row
+ * @span: gets them
+ * @pool: the pool
+ * @max: how many the driver has room for, at least 1
+ *
+ * Context: NAPI poll
+ * Return: how many; 0 if there is nothing to send now, or no room to note it;
+ * -EOPNOTSUPP if spans are not for @pool
+ */
+int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
+		      u32 max)
+{
+	struct xsk_queue *cq = pool->cq, *tx;
+	struct xdp_umem_ring *addrs;
+	struct xdp_rxtx_ring *ring;
+	struct xdp_sock *xs;
+
+	if (!xsk_tx_pool_is_plain(pool))
+		return -EOPNOTSUPP;
+
+	/* The poll is an RCU read section, which xsk_unbind_dev() waits for */
+	xs = list_first_or_null_rcu(&pool->xsk_tx_list, struct xdp_sock,
+				    tx_list);
+	if (!xs)
+		return 0;
+	if (!list_is_singular(&pool->xsk_tx_list))
+		return -EOPNOTSUPP;
+
+	/* As much as is free in the completion ring: the back-pressure */
+	max = xskq_prod_nb_free(cq, max);
+	max = xsk_tx_row(cq, cq->cached_prod, max);
+	if (!max)
+		return 0;
+
+	tx = xs->tx;
+	max = xskq_cons_nb_entries(tx, max);
+	span->count = xsk_tx_row(tx, tx->cached_cons, max);
+	if (!span->count) {
+		tx->queue_empty_descs++;
+		return 0;
+	}
+
+	ring = (struct xdp_rxtx_ring *)tx->ring;
+	addrs = (struct xdp_umem_ring *)cq->ring;
+	span->xs = xs;
+	span->desc = &ring->desc[tx->cached_cons & tx->ring_mask];
+	span->done = &addrs->desc[cq->cached_prod & cq->ring_mask];
+	return span->count;
+}
+EXPORT_SYMBOL_GPL(xsk_tx_span_begin);
+
+/**
+ * xsk_tx_span_end() - the device has descriptors
+ * @span: where they are from
+ * @sent: how many, from the first one on
+ */
+void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent)
+{
+	struct xdp_sock *xs = span->xs;
+
+	if (!sent)
+		return;
+
+	xs->pool->cq->cached_prod += sent;
+	xskq_cons_release_n(xs->tx, sent);
+	__xskq_cons_release(xs->tx);
+	xs->sk.sk_write_space(&xs->sk);
+}
+EXPORT_SYMBOL_GPL(xsk_tx_span_end);
