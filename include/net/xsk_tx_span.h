@@ -45,7 +45,7 @@ typedef void (*xsk_tx_write_t)(void *desc, size_t index, dma_addr_t dma,
  * struct xsk_tx_span - descriptors in a row
  * @xs: the socket
  * @desc: the first one
- * @done: where its address is noted for completion
+ * @done: where its address is noted for completion, NULL if it need not be
  * @count: how many there are
  */
 struct xsk_tx_span {
@@ -65,7 +65,7 @@ void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent);
 static __always_inline u32
 xsk_tx_span_write(const struct xsk_tx_span *span,
 		  const struct xsk_buff_pool *pool,
-		  struct xsk_tx_dev_ring *ring, xsk_tx_write_t write)
+		  struct xsk_tx_dev_ring *ring, xsk_tx_write_t write, bool note)
 {
 	const dma_addr_t *dma_pages = pool->dma_pages;
 	const u32 chunk_size = pool->chunk_size;
@@ -93,7 +93,8 @@ xsk_tx_span_write(const struct xsk_tx_span *span,
 
 		dma = dma_pages[addr >> PAGE_SHIFT] & ~XSK_NEXT_PG_CONTIG_MASK;
 		write(ring->desc, next + i, dma + (addr & ~PAGE_MASK), len);
-		done[i] = addr;
+		if (note)
+			done[i] = addr;
 		bytes += len;
 	}
 
@@ -125,7 +126,10 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 		if (count <= 0)
 			return count;
 
-		sent = xsk_tx_span_write(&span, pool, ring, write);
+		/* Two loops, each without a branch for that */
+		sent = span.done ?
+		       xsk_tx_span_write(&span, pool, ring, write, true) :
+		       xsk_tx_span_write(&span, pool, ring, write, false);
 		xsk_tx_span_end(&span, sent);
 		ring->room -= sent;
 		ring->next += sent;

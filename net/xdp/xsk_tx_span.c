@@ -8,6 +8,7 @@
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_tx_span.h>
 
+#include "xsk_inorder.h"
 #include "xsk_queue.h"
 
 static bool xsk_tx_pool_is_plain(const struct xsk_buff_pool *pool)
@@ -23,6 +24,17 @@ static u32 xsk_tx_row(const struct xsk_queue *q, u32 index, u32 max)
 	return min(max, q->nentries - (index & q->ring_mask));
 }
 
+/* Where addresses are noted for completion. Returns how many are in a row */
+static u32 xsk_tx_span_done(struct xsk_tx_span *span, struct xsk_queue *cq,
+			    u32 max)
+{
+	struct xdp_umem_ring *ring = (struct xdp_umem_ring *)cq->ring;
+
+	span->done = &ring->desc[cq->cached_prod & cq->ring_mask];
+	/* As much as is free in the completion ring: the back-pressure */
+	return xsk_tx_row(cq, cq->cached_prod, xskq_prod_nb_free(cq, max));
+}
+
 /**
  * xsk_tx_span_begin() - look for descriptors in a row
  * @span: gets them
@@ -36,9 +48,8 @@ static u32 xsk_tx_row(const struct xsk_queue *q, u32 index, u32 max)
 int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		      u32 max)
 {
-	struct xsk_queue *cq = pool->cq, *tx;
-	struct xdp_umem_ring *addrs;
 	struct xdp_rxtx_ring *ring;
+	struct xsk_queue *tx;
 	struct xdp_sock *xs;
 
 	if (!xsk_tx_pool_is_plain(pool))
@@ -52,14 +63,19 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	if (!list_is_singular(&pool->xsk_tx_list))
 		return -EOPNOTSUPP;
 
-	/* As much as is free in the completion ring: the back-pressure */
-	max = xskq_prod_nb_free(cq, max);
-	max = xsk_tx_row(cq, cq->cached_prod, max);
-	if (!max)
-		return 0;
-
 	tx = xs->tx;
-	max = xskq_cons_nb_entries(tx, max);
+	if (pool->inorder) {
+		span->done = NULL;
+		if (xsk_inorder_full(pool->inorder))
+			return 0;
+		max = xsk_inorder_entries(xs, max);
+	} else {
+		max = xsk_tx_span_done(span, pool->cq, max);
+		if (!max)
+			return 0;
+		max = xskq_cons_nb_entries(tx, max);
+	}
+
 	span->count = xsk_tx_row(tx, tx->cached_cons, max);
 	if (!span->count) {
 		tx->queue_empty_descs++;
@@ -67,10 +83,8 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	}
 
 	ring = (struct xdp_rxtx_ring *)tx->ring;
-	addrs = (struct xdp_umem_ring *)cq->ring;
 	span->xs = xs;
 	span->desc = &ring->desc[tx->cached_cons & tx->ring_mask];
-	span->done = &addrs->desc[cq->cached_prod & cq->ring_mask];
 	return span->count;
 }
 EXPORT_SYMBOL_GPL(xsk_tx_span_begin);
@@ -83,12 +97,18 @@ EXPORT_SYMBOL_GPL(xsk_tx_span_begin);
 void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent)
 {
 	struct xdp_sock *xs = span->xs;
+	struct xsk_buff_pool *pool = xs->pool;
 
 	if (!sent)
 		return;
 
-	xs->pool->cq->cached_prod += sent;
 	xskq_cons_release_n(xs->tx, sent);
+	if (pool->inorder) {
+		xsk_inorder_taken(pool, xs, sent, sent);
+		return;
+	}
+
+	pool->cq->cached_prod += sent;
 	__xskq_cons_release(xs->tx);
 	xs->sk.sk_write_space(&xs->sk);
 }

@@ -20,9 +20,31 @@
 #define XDP_FASTPATH_FEATURES	256
 /* setsockopt() before bind(), getsockopt(): struct xdp_attach */
 #define XDP_ATTACH		257
+/* setsockopt() before bind(), getsockopt(): __u32, 0 or 1 */
+#define XDP_TX_INORDER		258
 
 /* Bits of XDP_FASTPATH_FEATURES */
 #define XDP_FASTPATH_F_ATTACH	(1ULL << 0)	/* XDP_ATTACH */
+#define XDP_FASTPATH_F_INORDER	(1ULL << 1)	/* XDP_TX_INORDER */
+
+/*
+ * XDP_TX_INORDER - the consumer index of the Tx ring is the completion
+ *
+ * The kernel moves the index over a slot when its frame is complete and not
+ * when it is picked up, in the order in which frames were sent: its buffer
+ * belongs to user space again, and so does the slot. That goes for frames
+ * that were dropped and for invalid descriptors, too. Nothing is written to a
+ * completion ring, and none need exist at bind().
+ *
+ * POLLOUT means that at least half of the ring is complete. The ring's size
+ * is how many frames can be in flight: as many as the device's ring has
+ * descriptors, and a batch or two more, keep it busy.
+ *
+ * All Tx sockets of a queue complete in the same way; bind() fails with
+ * EPROTOTYPE for one that does not. Those of other queues may differ, also
+ * where they share the umem. setsockopt() fails with EBUSY after bind(), and
+ * with EINVAL for other values than 0 and 1.
+ */
 
 /*
  * struct xdp_attach - a socket on a queue, without XDP program and map

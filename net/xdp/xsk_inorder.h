@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef XSK_INORDER_H_
+#define XSK_INORDER_H_
+
+#include <linux/if_xdp_fastpath.h>
+#include <linux/sockptr.h>
+#include <linux/types.h>
+#include <net/xdp_sock.h>
+
+struct xsk_buff_pool;
+
+/* How many runs can wait for completion in a queue; a power of two */
+#define XSK_INORDER_RUNS	256
+
+/*
+ * The longest Tx ring with in-order completion, in slots: what
+ * destructor_arg of an skb has room for beside the number of its descriptors.
+ */
+#define XSK_INORDER_SLOT_BITS	24
+#define XSK_INORDER_DESCS_BITS	8
+
+/**
+ * struct xsk_inorder_run - descriptors of one socket that the driver has
+ * @id: of the socket
+ * @descs: how many are not complete
+ * @extra: slots behind them that were not for the driver: of invalid
+ *	descriptors. They are done when @descs are.
+ */
+struct xsk_inorder_run {
+	u32 id;
+	u32 descs;
+	u32 extra;
+};
+
+/**
+ * struct xsk_inorder_pool - what the driver has of a queue, oldest first
+ * @head: the oldest run
+ * @tail: where the next one goes
+ * @last_id: the id that was given out last
+ * @runs: the runs, as a ring
+ *
+ * The driver serialises taking descriptors and completing them, as the
+ * completion ring demands, too. That is all that touches runs, head and tail.
+ */
+struct xsk_inorder_pool {
+	u32 head;
+	u32 tail;
+	u32 last_id;
+	struct xsk_inorder_run runs[XSK_INORDER_RUNS];
+};
+
+static inline bool xsk_is_inorder(const struct xdp_sock *xs)
+{
+	return xs->inorder.requested;
+}
+
+/* The index logic, apart from sockets and rings */
+bool xsk_inorder_full(const struct xsk_inorder_pool *order);
+u32 xsk_inorder_add(struct xsk_inorder_pool *order, u32 id, u32 descs,
+		    u32 slots);
+u32 xsk_inorder_next(struct xsk_inorder_pool *order, u32 *descs, u32 *id);
+u32 xsk_inorder_limit(u32 done, u32 taken, u32 produced, u32 size);
+u32 xsk_inorder_prefix(unsigned long *finished, u32 mask, u32 done);
+
+/* Sockets */
+int xsk_inorder_setsockopt(struct xdp_sock *xs, sockptr_t optval,
+			   unsigned int optlen);
+int xsk_inorder_getsockopt(struct xdp_sock *xs, char __user *optval,
+			   int __user *optlen, int len);
+int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs);
+void xsk_inorder_destroy(struct xdp_sock *xs);
+
+/* Zero-copy */
+u32 xsk_inorder_entries(struct xdp_sock *xs, u32 max);
+void xsk_inorder_taken(struct xsk_buff_pool *pool, struct xdp_sock *xs,
+		       u32 descs, u32 slots);
+bool xsk_inorder_peek_desc(struct xsk_buff_pool *pool, struct xdp_desc *desc);
+u32 xsk_inorder_peek_batch(struct xsk_buff_pool *pool, u32 max);
+void xsk_inorder_completed(struct xsk_buff_pool *pool, u32 descs);
+
+/* Copy mode */
+bool xsk_inorder_peek_copy(struct xdp_sock *xs, struct xdp_desc *desc);
+long xsk_inorder_slot(const struct xdp_sock *xs);
+void xsk_inorder_finish(struct xdp_sock *xs, u32 slot, u32 count);
+
+#endif /* XSK_INORDER_H_ */
