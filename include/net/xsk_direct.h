@@ -52,6 +52,7 @@ u32 xsk_direct_span(struct xsk_direct *direct);
 void xsk_direct_commit(struct xsk_direct *direct, u32 count);
 u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
 		      __le64 *rx_desc, u32 count);
+bool xsk_direct_starved(struct xsk_buff_pool *pool);
 void xsk_direct_end(struct xsk_direct *direct);
 
 /**
@@ -93,6 +94,11 @@ static inline u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot,
 				    size_t step, __le64 *rx_desc, u32 count)
 {
 	return 0;
+}
+
+static inline bool xsk_direct_starved(struct xsk_buff_pool *pool)
+{
+	return false;
 }
 
 static inline void xsk_direct_end(struct xsk_direct *direct)

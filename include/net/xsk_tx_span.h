@@ -2,6 +2,8 @@
 #ifndef _NET_XSK_TX_SPAN_H
 #define _NET_XSK_TX_SPAN_H
 
+#include <linux/bitops.h>
+#include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/if_xdp.h>
 #include <linux/minmax.h>
@@ -47,12 +49,15 @@ typedef void (*xsk_tx_write_t)(void *desc, size_t index, dma_addr_t dma,
  * @desc: the first one
  * @done: where its address is noted for completion, NULL if it need not be
  * @count: how many there are
+ * @more: there are more that are not in the row, or for which there is no
+ *	room
  */
 struct xsk_tx_span {
 	struct xdp_sock *xs;
 	const struct xdp_desc *desc;
 	u64 *done;
 	u32 count;
+	bool more;
 };
 
 #ifdef CONFIG_XDP_SOCKETS
@@ -60,6 +65,17 @@ struct xsk_tx_span {
 int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		      u32 max);
 void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent);
+
+static_assert(offsetof(struct xdp_desc, options) ==
+	      offsetof(struct xdp_desc, len) + sizeof(u32));
+
+/* The length, or far more than a chunk has if there are options, in one load */
+static inline u64 xsk_tx_desc_len(const struct xdp_desc *desc)
+{
+	u64 word = READ_ONCE(*(const u64 *)&desc->len);
+
+	return IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) ? rol64(word, 32) : word;
+}
 
 /* Internal helper for xsk_tx_spans(): returns how many descriptors are plain */
 static __always_inline u32
@@ -74,21 +90,17 @@ xsk_tx_span_write(const struct xsk_tx_span *span,
 	const size_t next = ring->next;
 	const size_t count = span->count;
 	u64 *done = span->done;
-	u32 len, bytes = 0;
+	u64 addr, len;
+	u32 bytes = 0;
 	dma_addr_t dma;
 	size_t i;
-	u64 addr;
 
 	for (i = 0; i < count; i++) {
 		/* User space can change them at any time: read them once */
 		addr = READ_ONCE(desc[i].addr);
-		len = READ_ONCE(desc[i].len);
-		if (unlikely(READ_ONCE(desc[i].options)))
-			break;
-
-		/* Also false for a length of 0, which wraps */
-		if (unlikely((addr & (chunk_size - 1)) + (u64)(len - 1) >=
-			     chunk_size || addr >= addrs_cnt))
+		len = xsk_tx_desc_len(&desc[i]);
+		if (unlikely(!len || addr >= addrs_cnt ||
+			     (addr & (chunk_size - 1)) + len > chunk_size))
 			break;
 
 		dma = dma_pages[addr >> PAGE_SHIFT] & ~XSK_NEXT_PG_CONTIG_MASK;
@@ -137,6 +149,8 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 			ring->next = 0;
 		if (sent < count)
 			return true;
+		if (!span.more)
+			break;
 	}
 
 	return false;

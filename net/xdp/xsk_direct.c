@@ -172,6 +172,23 @@ u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
 EXPORT_SYMBOL_GPL(xsk_direct_refill);
 
 /**
+ * xsk_direct_starved() - check whether a refill would be in vain
+ * @pool: the pool
+ *
+ * Context: NAPI poll
+ * Return: true if there is no chunk, which is counted as a refill would
+ */
+bool xsk_direct_starved(struct xsk_buff_pool *pool)
+{
+	if (pool->free_list_cnt || xskq_cons_nb_entries(pool->fq, 1))
+		return false;
+
+	pool->fq->queue_empty_descs++;
+	return true;
+}
+EXPORT_SYMBOL_GPL(xsk_direct_starved);
+
+/**
  * xsk_direct_end() - publish what a poll did, and wake the socket
  * @direct: the poll
  */

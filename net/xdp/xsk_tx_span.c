@@ -84,6 +84,7 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 
 	ring = (struct xdp_rxtx_ring *)tx->ring;
 	span->xs = xs;
+	span->more = tx->cached_prod - tx->cached_cons != span->count;
 	span->desc = &ring->desc[tx->cached_cons & tx->ring_mask];
 	return span->count;
 }

@@ -123,6 +123,20 @@ static bool i40e_xsk_direct_idle(const struct i40e_ring *rx_ring)
 		 (I40E_RXD_QW1_LENGTH_PBUF_MASK | I40E_RXD_QW1_LENGTH_SPH_MASK));
 }
 
+/* The end of a poll. Returns what it is to return */
+static int i40e_xsk_rx_done(struct i40e_ring *rx_ring, bool filled, u32 done,
+			    int budget)
+{
+	if (!xsk_uses_need_wakeup(rx_ring->xsk_pool))
+		return filled ? done : budget;
+
+	if (!filled || rx_ring->next_to_clean == rx_ring->next_to_use)
+		xsk_set_rx_need_wakeup(rx_ring->xsk_pool);
+	else
+		xsk_clear_rx_need_wakeup(rx_ring->xsk_pool);
+	return done;
+}
+
 static int i40e_xsk_direct_poll(struct i40e_ring *rx_ring,
 				struct xsk_direct *direct, int budget)
 {
@@ -139,14 +153,15 @@ static int i40e_xsk_direct_poll(struct i40e_ring *rx_ring,
 
 	filled = i40e_xsk_direct_refill(rx_ring);
 	xsk_direct_end(direct);
-	if (!xsk_uses_need_wakeup(rx_ring->xsk_pool))
-		return filled ? done : budget;
+	return i40e_xsk_rx_done(rx_ring, filled, done, budget);
+}
 
-	if (!filled || rx_ring->next_to_clean == rx_ring->next_to_use)
-		xsk_set_rx_need_wakeup(rx_ring->xsk_pool);
-	else
-		xsk_clear_rx_need_wakeup(rx_ring->xsk_pool);
-	return done;
+/* No frame came, and there is nothing to refill, or nothing to refill with */
+static bool i40e_xsk_rx_idle(struct i40e_ring *rx_ring, bool *filled)
+{
+	*filled = I40E_DESC_UNUSED(rx_ring) < I40E_RX_BUFFER_WRITE;
+	return i40e_xsk_direct_idle(rx_ring) &&
+	       (*filled || xsk_direct_starved(rx_ring->xsk_pool));
 }
 
 /**
@@ -159,10 +174,14 @@ static int i40e_xsk_direct_poll(struct i40e_ring *rx_ring,
 int i40e_clean_rx_irq_zc(struct i40e_ring *rx_ring, int budget)
 {
 	struct xsk_direct direct;
+	bool filled;
 
 	/* A frame of several buffers that is not complete is not for here */
-	if (rx_ring->next_to_process == rx_ring->next_to_clean &&
-	    xsk_direct_begin(&direct, READ_ONCE(rx_ring->xdp_prog),
+	if (rx_ring->next_to_process != rx_ring->next_to_clean)
+		return i40e_clean_rx_irq_xdp_zc(rx_ring, budget);
+	if (i40e_xsk_rx_idle(rx_ring, &filled))
+		return i40e_xsk_rx_done(rx_ring, filled, 0, budget);
+	if (xsk_direct_begin(&direct, READ_ONCE(rx_ring->xdp_prog),
 			     &rx_ring->xdp_rxq, rx_ring->xsk_pool, budget))
 		return i40e_xsk_direct_poll(rx_ring, &direct, budget);
 

@@ -117,26 +117,18 @@ static bool ixgbe_xsk_direct_refill(struct ixgbe_ring *rx_ring)
 	return !left;
 }
 
-static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
-				 struct ixgbe_ring *rx_ring,
-				 struct xsk_direct *direct, int budget)
+static bool ixgbe_xsk_direct_idle(const struct ixgbe_ring *rx_ring)
 {
-	union ixgbe_adv_rx_desc *rx_desc;
-	unsigned int bytes = 0;
-	bool filled;
-	u32 done;
+	const union ixgbe_adv_rx_desc *rx_desc;
 
-	done = ixgbe_xsk_direct_deliver(rx_ring, direct, budget, &bytes);
-	ixgbe_update_rx_ring_stats(rx_ring, q_vector, done, bytes);
 	rx_desc = IXGBE_RX_DESC(rx_ring, rx_ring->next_to_clean);
-	if (unlikely(done < budget && READ_ONCE(rx_desc->wb.upper.length))) {
-		xsk_direct_end(direct);
-		return done + ixgbe_clean_rx_irq_xdp_zc(q_vector, rx_ring,
-							budget - done);
-	}
+	return !READ_ONCE(rx_desc->wb.upper.length);
+}
 
-	filled = ixgbe_xsk_direct_refill(rx_ring);
-	xsk_direct_end(direct);
+/* The end of a poll. Returns what it is to return */
+static int ixgbe_xsk_rx_done(struct ixgbe_ring *rx_ring, bool filled, u32 done,
+			     int budget)
+{
 	if (!xsk_uses_need_wakeup(rx_ring->xsk_pool))
 		return filled ? done : budget;
 
@@ -145,6 +137,35 @@ static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
 	else
 		xsk_clear_rx_need_wakeup(rx_ring->xsk_pool);
 	return done;
+}
+
+static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
+				 struct ixgbe_ring *rx_ring,
+				 struct xsk_direct *direct, int budget)
+{
+	unsigned int bytes = 0;
+	bool filled;
+	u32 done;
+
+	done = ixgbe_xsk_direct_deliver(rx_ring, direct, budget, &bytes);
+	ixgbe_update_rx_ring_stats(rx_ring, q_vector, done, bytes);
+	if (unlikely(done < budget && !ixgbe_xsk_direct_idle(rx_ring))) {
+		xsk_direct_end(direct);
+		return done + ixgbe_clean_rx_irq_xdp_zc(q_vector, rx_ring,
+							budget - done);
+	}
+
+	filled = ixgbe_xsk_direct_refill(rx_ring);
+	xsk_direct_end(direct);
+	return ixgbe_xsk_rx_done(rx_ring, filled, done, budget);
+}
+
+/* No frame came, and there is nothing to refill, or nothing to refill with */
+static bool ixgbe_xsk_rx_idle(struct ixgbe_ring *rx_ring, bool *filled)
+{
+	*filled = ixgbe_desc_unused(rx_ring) < IXGBE_RX_BUFFER_WRITE;
+	return ixgbe_xsk_direct_idle(rx_ring) &&
+	       (*filled || xsk_direct_starved(rx_ring->xsk_pool));
 }
 
 /**
@@ -159,7 +180,10 @@ int ixgbe_clean_rx_irq_zc(struct ixgbe_q_vector *q_vector,
 			  struct ixgbe_ring *rx_ring, const int budget)
 {
 	struct xsk_direct direct;
+	bool filled;
 
+	if (ixgbe_xsk_rx_idle(rx_ring, &filled))
+		return ixgbe_xsk_rx_done(rx_ring, filled, 0, budget);
 	/* What is left of a frame of several buffers is not for here */
 	if (!rx_ring->rx_buffer_info[rx_ring->next_to_clean].discard &&
 	    xsk_direct_begin(&direct, READ_ONCE(rx_ring->xdp_prog),
