@@ -41,6 +41,12 @@ static_assert(MAX_SKB_FRAGS + 2 < 1 << XSK_INORDER_DESCS_BITS);
 /* Frames in a row of one socket, where several share a queue */
 #define XSK_INORDER_TURN	32U
 
+/*
+ * Slots that one attempt steps over when none of them has a valid descriptor:
+ * not as many as user space may have made.
+ */
+#define XSK_INORDER_SKIP	4096U
+
 static struct xsk_inorder_run *xsk_inorder_run(struct xsk_inorder_pool *order,
 					       u32 index)
 {
@@ -162,7 +168,7 @@ int xsk_inorder_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 
 	mutex_lock(&xs->mutex);
 	if (xs->state == XSK_READY)
-		xs->inorder.requested = value;
+		WRITE_ONCE(xs->inorder.requested, value);
 	else
 		err = -EBUSY;
 	mutex_unlock(&xs->mutex);
@@ -181,13 +187,43 @@ int xsk_inorder_getsockopt(struct xdp_sock *xs, char __user *optval,
 	return put_user(sizeof(value), optlen);
 }
 
+/* What the socket and, if it is the first, the pool need */
+static int xsk_inorder_prepare(struct xsk_buff_pool *pool, struct xdp_sock *xs)
+{
+	struct xsk_inorder_pool *order;
+
+	/* From a bind() that failed later, there may be a bitmap */
+	if (xs->tx && !xs->inorder.finished) {
+		if (xs->tx->nentries > 1U << XSK_INORDER_SLOT_BITS)
+			return -ENOMEM;
+		xs->inorder.finished = bitmap_zalloc(xs->tx->nentries,
+						     GFP_KERNEL);
+		if (!xs->inorder.finished)
+			return -ENOMEM;
+	}
+
+	if (pool->inorder)
+		return 0;
+
+	order = kzalloc(sizeof(*order), GFP_KERNEL);
+	if (!order)
+		return -ENOMEM;
+	WRITE_ONCE(pool->inorder, order);
+	/* A poll that still sees none must not see the socket, either */
+	if (pool->netdev)
+		synchronize_net();
+	return 0;
+}
+
 /**
  * xsk_inorder_join() - a socket's Tx ring becomes one of a pool
  * @pool: the pool
  * @xs: the socket, in bind()
  *
- * The first Tx socket decides how the queue completes, for as long as the
- * pool lives: frames may be in flight when the last one is closed.
+ * The first socket that has a Tx ring, or asks for in-order completion,
+ * decides how the queue completes, for as long as the pool lives: frames may
+ * be in flight when the last one is closed. A pool without a completion ring
+ * is that of a socket that asked, so that drivers never look for the ring.
  *
  * Context: RTNL
  * Return: 0; -EPROTOTYPE if the queue completes in the other way; -ENOMEM,
@@ -196,38 +232,20 @@ int xsk_inorder_getsockopt(struct xdp_sock *xs, char __user *optval,
 int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 {
 	bool inorder = xsk_is_inorder(xs);
+	int err;
 
-	if (!xs->tx)
+	if (!xs->tx && !inorder)
 		return 0;
 	if (pool->tx_joined && inorder != !!pool->inorder)
 		return -EPROTOTYPE;
-	if (!inorder) {
-		/* Without a completion ring, only in-order sockets can send */
-		if (!pool->cq)
-			return -EPROTOTYPE;
-		pool->tx_joined = true;
-		return 0;
-	}
 
-	if (xs->tx->nentries > 1U << XSK_INORDER_SLOT_BITS)
-		return -ENOMEM;
-	/* From a bind() that failed later, there may be one */
-	if (!xs->inorder.finished)
-		xs->inorder.finished = bitmap_zalloc(xs->tx->nentries,
-						     GFP_KERNEL);
-	if (!xs->inorder.finished)
-		return -ENOMEM;
-
-	if (!pool->inorder) {
-		pool->inorder = kzalloc(sizeof(*pool->inorder), GFP_KERNEL);
-		if (!pool->inorder)
-			return -ENOMEM;
-		/* A poll that still sees none must not see the socket, either */
-		if (pool->netdev)
-			synchronize_net();
+	if (inorder) {
+		err = xsk_inorder_prepare(pool, xs);
+		if (err)
+			return err;
+		xs->inorder.id = ++pool->inorder->last_id;
 	}
 	pool->tx_joined = true;
-	xs->inorder.id = ++pool->inorder->last_id;
 	return 0;
 }
 
@@ -297,28 +315,41 @@ void xsk_inorder_taken(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 		xsk_inorder_credit(xs, done);
 }
 
+/* Is there a descriptor to take, and room to note it? */
+static bool xsk_inorder_ready(struct xsk_buff_pool *pool, struct xdp_sock *xs,
+			      u32 max)
+{
+	if (xsk_inorder_full(pool->inorder))
+		return false;
+	if (xsk_inorder_entries(xs, max))
+		return true;
+
+	xs->tx->queue_empty_descs++;
+	return false;
+}
+
 /* Take at most @max descriptors, and step over what is invalid before them */
 static u32 xsk_inorder_take(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 			    struct xdp_desc *descs, u32 max)
 {
 	struct xsk_queue *tx = xs->tx;
 	struct xsk_tx_batch batch;
-	u32 before, left = max;
+	u32 slots, skipped = 0;
 
 	do {
-		if (xsk_inorder_full(pool->inorder) ||
-		    !xsk_inorder_entries(xs, left))
+		if (!xsk_inorder_ready(pool, xs, max))
 			return 0;
 
-		before = tx->cached_cons;
-		batch = xskq_cons_read_desc_batch(xs, pool, descs, left);
-		if (tx->cached_cons == before)
+		slots = tx->cached_cons;
+		batch = xskq_cons_read_desc_batch(xs, pool, descs, max);
+		slots = tx->cached_cons - slots;
+		/* A frame that is not all there, or too long for now */
+		if (!slots)
 			return 0;
 
-		xsk_inorder_taken(pool, xs, batch.tx_descs,
-				  tx->cached_cons - before);
-		left -= tx->cached_cons - before;
-	} while (!batch.tx_descs && left);
+		xsk_inorder_taken(pool, xs, batch.tx_descs, slots);
+		skipped += slots;
+	} while (!batch.tx_descs && skipped < XSK_INORDER_SKIP);
 
 	return batch.tx_descs;
 }
@@ -400,15 +431,14 @@ u32 xsk_inorder_peek_batch(struct xsk_buff_pool *pool, u32 max)
 	return taken;
 }
 
-/* One descriptor, and what is invalid before it, at most a ring of it */
+/* One descriptor, and what is invalid before it */
 static bool xsk_inorder_take_one(struct xsk_buff_pool *pool,
 				 struct xdp_sock *xs, struct xdp_desc *desc)
 {
-	u32 tries = xs->tx->nentries;
+	u32 tries = XSK_INORDER_SKIP;
 	bool valid;
 
-	while (tries-- && !xsk_inorder_full(pool->inorder) &&
-	       xsk_inorder_entries(xs, 1)) {
+	while (tries-- && xsk_inorder_ready(pool, xs, 1)) {
 		valid = xskq_cons_read_desc(xs->tx, desc, pool);
 		xskq_cons_release(xs->tx);
 		xsk_inorder_taken(pool, xs, valid, 1);
@@ -529,4 +559,15 @@ void xsk_inorder_finish(struct xdp_sock *xs, u32 slot, u32 count)
 	if (done != xs->inorder.done)
 		xsk_inorder_publish(xs, done);
 	spin_unlock_irqrestore(&xs->pool->cq_lock, flags);
+}
+
+/**
+ * xsk_inorder_skip() - step over an invalid descriptor, in copy mode
+ * @xs: the socket, whose next descriptor it is
+ */
+void xsk_inorder_skip(struct xdp_sock *xs)
+{
+	xsk_inorder_finish(xs, xs->tx->cached_cons, 1);
+	/* No skb is freed that would wake up poll(), which sends the rest */
+	xs->sk.sk_write_space(&xs->sk);
 }

@@ -6,8 +6,7 @@
 #include <linux/sockptr.h>
 #include <linux/types.h>
 #include <net/xdp_sock.h>
-
-struct xsk_buff_pool;
+#include <net/xsk_buff_pool.h>
 
 /* How many runs can wait for completion in a queue; a power of two */
 #define XSK_INORDER_RUNS	256
@@ -54,6 +53,12 @@ static inline bool xsk_is_inorder(const struct xdp_sock *xs)
 	return xs->inorder.requested;
 }
 
+/* Can become true while the queue of a socket without Tx ring is polled */
+static inline bool xsk_pool_is_inorder(const struct xsk_buff_pool *pool)
+{
+	return READ_ONCE(pool->inorder);
+}
+
 /* The index logic, apart from sockets and rings */
 bool xsk_inorder_full(const struct xsk_inorder_pool *order);
 u32 xsk_inorder_add(struct xsk_inorder_pool *order, u32 id, u32 descs,
@@ -82,5 +87,6 @@ void xsk_inorder_completed(struct xsk_buff_pool *pool, u32 descs);
 bool xsk_inorder_peek_copy(struct xdp_sock *xs, struct xdp_desc *desc);
 long xsk_inorder_slot(const struct xdp_sock *xs);
 void xsk_inorder_finish(struct xdp_sock *xs, u32 slot, u32 count);
+void xsk_inorder_skip(struct xdp_sock *xs);
 
 #endif /* XSK_INORDER_H_ */

@@ -62,9 +62,12 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		return 0;
 	if (!list_is_singular(&pool->xsk_tx_list))
 		return -EOPNOTSUPP;
+	/* The rest of a frame that is invalid may look like frames */
+	if (READ_ONCE(xs->drain_cont))
+		return -EOPNOTSUPP;
 
 	tx = xs->tx;
-	if (pool->inorder) {
+	if (xsk_pool_is_inorder(pool)) {
 		span->done = NULL;
 		if (xsk_inorder_full(pool->inorder))
 			return 0;
@@ -104,7 +107,7 @@ void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent)
 		return;
 
 	xskq_cons_release_n(xs->tx, sent);
-	if (pool->inorder) {
+	if (xsk_pool_is_inorder(pool)) {
 		xsk_inorder_taken(pool, xs, sent, sent);
 		return;
 	}

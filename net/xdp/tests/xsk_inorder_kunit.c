@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The index logic of XDP_TX_INORDER, which needs neither socket nor ring */
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+
+#include "../xsk_inorder.h"
+
+/* Indices before their wrap-around, at it, and where they start */
+static const u32 xsk_inorder_starts[] = { 0, 5, U32_MAX - 2, U32_MAX };
+
+static void xsk_inorder_start_desc(const u32 *start, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "from %#x", *start);
+}
+
+KUNIT_ARRAY_PARAM(xsk_inorder_start, xsk_inorder_starts,
+		  xsk_inorder_start_desc);
+
+/* A queue in which nothing is in flight, after so many runs */
+static struct xsk_inorder_pool *xsk_inorder_queue(struct kunit *test)
+{
+	const u32 *start = test->param_value;
+	struct xsk_inorder_pool *order;
+
+	order = kunit_kzalloc(test, sizeof(*order), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, order);
+	order->head = *start;
+	order->tail = *start;
+	return order;
+}
+
+/* The next run to complete: @slots of socket @id, then @left descriptors */
+static void xsk_inorder_expect(struct kunit *test,
+			       struct xsk_inorder_pool *order, u32 *descs,
+			       u32 id, u32 slots, u32 left)
+{
+	u32 of = 0;
+
+	KUNIT_EXPECT_EQ(test, xsk_inorder_next(order, descs, &of), slots);
+	if (slots)
+		KUNIT_EXPECT_EQ(test, of, id);
+	KUNIT_EXPECT_EQ(test, *descs, left);
+}
+
+/* One socket without invalid descriptors has one run, whatever it sends */
+static void xsk_inorder_one_socket(struct kunit *test)
+{
+	struct xsk_inorder_pool *order = xsk_inorder_queue(test);
+	u32 descs, i;
+
+	for (i = 0; i < 1000; i++)
+		KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, 7, 3, 3), 0);
+	KUNIT_EXPECT_EQ(test, order->tail - order->head, 1);
+
+	descs = 1000;
+	xsk_inorder_expect(test, order, &descs, 7, 1000, 0);
+	xsk_inorder_expect(test, order, &descs, 7, 0, 0);
+	descs = 2000;
+	xsk_inorder_expect(test, order, &descs, 7, 2000, 0);
+	KUNIT_EXPECT_EQ(test, order->tail, order->head);
+
+	/* A driver that completes what it never got changes nothing */
+	descs = 4;
+	xsk_inorder_expect(test, order, &descs, 7, 0, 4);
+}
+
+/* Slots of invalid descriptors are done with what was before them */
+static void xsk_inorder_invalid(struct kunit *test)
+{
+	struct xsk_inorder_pool *order = xsk_inorder_queue(test);
+	u32 descs = 0;
+
+	/* nothing was before them */
+	KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, 1, 0, 9), 9);
+	KUNIT_EXPECT_EQ(test, order->tail, order->head);
+
+	/* 2 frames, 3 invalid, 1 invalid, 1 frame, 1 invalid */
+	KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, 1, 2, 5), 0);
+	KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, 1, 0, 1), 0);
+	KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, 1, 1, 2), 0);
+	xsk_inorder_expect(test, order, &descs, 1, 0, 0);
+	descs = 1;
+	xsk_inorder_expect(test, order, &descs, 1, 1, 0);
+	xsk_inorder_expect(test, order, &descs, 1, 0, 0);
+	descs = 1;
+	xsk_inorder_expect(test, order, &descs, 1, 5, 0);
+	xsk_inorder_expect(test, order, &descs, 1, 0, 0);
+	descs = 1;
+	xsk_inorder_expect(test, order, &descs, 1, 2, 0);
+	KUNIT_EXPECT_EQ(test, order->tail, order->head);
+}
+
+/* Each socket gets its own; one that sends only invalid ones waits its turn */
+static void xsk_inorder_several_sockets(struct kunit *test)
+{
+	struct xsk_inorder_pool *order = xsk_inorder_queue(test);
+	u32 descs = 6;
+
+	KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, 1, 2, 2), 0);
+	KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, 2, 0, 4), 0);
+	KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, 3, 3, 4), 0);
+	KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, 1, 5, 5), 0);
+
+	xsk_inorder_expect(test, order, &descs, 1, 2, 4);
+	xsk_inorder_expect(test, order, &descs, 2, 4, 4);
+	xsk_inorder_expect(test, order, &descs, 3, 4, 1);
+	xsk_inorder_expect(test, order, &descs, 1, 1, 0);
+	xsk_inorder_expect(test, order, &descs, 1, 0, 0);
+	descs = 4;
+	xsk_inorder_expect(test, order, &descs, 1, 4, 0);
+}
+
+/* No run is lost when all are in use, and room is where one was completed */
+static void xsk_inorder_all_runs(struct kunit *test)
+{
+	struct xsk_inorder_pool *order = xsk_inorder_queue(test);
+	u32 descs, i;
+
+	for (i = 0; i < XSK_INORDER_RUNS; i++) {
+		KUNIT_EXPECT_FALSE(test, xsk_inorder_full(order));
+		KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, i, 1, 1), 0);
+	}
+	KUNIT_EXPECT_TRUE(test, xsk_inorder_full(order));
+
+	descs = 1;
+	xsk_inorder_expect(test, order, &descs, 0, 1, 0);
+	KUNIT_EXPECT_FALSE(test, xsk_inorder_full(order));
+	KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, i, 2, 2), 0);
+	KUNIT_EXPECT_TRUE(test, xsk_inorder_full(order));
+
+	descs = XSK_INORDER_RUNS;
+	for (i = 1; i < XSK_INORDER_RUNS; i++)
+		xsk_inorder_expect(test, order, &descs, i, 1,
+				   XSK_INORDER_RUNS - i);
+	xsk_inorder_expect(test, order, &descs, i, 1, 0);
+	descs = 1;
+	xsk_inorder_expect(test, order, &descs, i, 1, 0);
+}
+
+struct xsk_inorder_limit_case {
+	const char *desc;
+	u32 taken;	/* these three are relative to the first not done */
+	u32 produced;
+	u32 limit;
+};
+
+#define SIZE	8
+
+static const struct xsk_inorder_limit_case xsk_inorder_limit_cases[] = {
+	{ "nothing in the ring", 0, 0, 0 },
+	{ "all taken", 3, 3, 3 },
+	{ "some to take", 3, 5, 5 },
+	{ "full", 0, SIZE, SIZE },
+	{ "full and all taken", SIZE, SIZE, SIZE },
+	{ "one more than the ring has", 3, SIZE + 1, 3 },
+	{ "a ring more than there is", 3, 5 + SIZE, 3 },
+	{ "half of all numbers ahead", 3, 1U << 31, 3 },
+	{ "behind what was taken", 3, 2, 3 },
+	{ "behind what was taken, nothing is in flight", 0, -1, 0 },
+	{ "behind what is in flight", 3, -1, 3 },
+	{ "a ring behind", 3, 3 - SIZE, 3 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(xsk_inorder_limit, xsk_inorder_limit_cases, desc);
+
+static void xsk_inorder_limits(struct kunit *test)
+{
+	const struct xsk_inorder_limit_case *c = test->param_value;
+	u32 done, i;
+
+	for (i = 0; i < 3 * SIZE; i++) {
+		done = i - SIZE;
+		KUNIT_EXPECT_EQ(test,
+				xsk_inorder_limit(done, done + c->taken,
+						  done + c->produced, SIZE),
+				done + c->limit);
+	}
+}
+
+/* Slots finish in any order, done follows in order, round and round the ring */
+static void xsk_inorder_any_order(struct kunit *test)
+{
+	static const u32 order[SIZE] = { 3, 0, 2, 1, 7, 6, 4, 5 };
+	static const u32 prefix[SIZE] = { 0, 1, 1, 4, 4, 4, 5, 8 };
+	DECLARE_BITMAP(finished, SIZE) = {};
+	u32 base = *(const u32 *)test->param_value;
+	u32 done = base, round, i;
+
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < SIZE; i++) {
+			__set_bit((base + order[i]) & (SIZE - 1), finished);
+			done = xsk_inorder_prefix(finished, SIZE - 1, done);
+			KUNIT_EXPECT_EQ(test, done, base + prefix[i]);
+		}
+		KUNIT_EXPECT_TRUE(test, bitmap_empty(finished, SIZE));
+		base += SIZE;
+	}
+
+	/* The whole ring at once ends, too */
+	bitmap_fill(finished, SIZE);
+	done = xsk_inorder_prefix(finished, SIZE - 1, done);
+	KUNIT_EXPECT_EQ(test, done, base + SIZE);
+}
+
+static struct kunit_case xsk_inorder_cases[] = {
+	KUNIT_CASE_PARAM(xsk_inorder_one_socket, xsk_inorder_start_gen_params),
+	KUNIT_CASE_PARAM(xsk_inorder_invalid, xsk_inorder_start_gen_params),
+	KUNIT_CASE_PARAM(xsk_inorder_several_sockets,
+			 xsk_inorder_start_gen_params),
+	KUNIT_CASE_PARAM(xsk_inorder_all_runs, xsk_inorder_start_gen_params),
+	KUNIT_CASE_PARAM(xsk_inorder_limits, xsk_inorder_limit_gen_params),
+	KUNIT_CASE_PARAM(xsk_inorder_any_order, xsk_inorder_start_gen_params),
+	{}
+};
+
+static struct kunit_suite xsk_inorder_suite = {
+	.name = "xsk_inorder",
+	.test_cases = xsk_inorder_cases,
+};
+
+kunit_test_suite(xsk_inorder_suite);
