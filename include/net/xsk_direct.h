@@ -5,6 +5,7 @@
 #include <linux/types.h>
 #include <linux/if_xdp.h>
 #include <net/xdp.h>
+#include <net/xsk_buff_pool.h>
 
 struct bpf_prog;
 struct xdp_sock;
@@ -56,6 +57,52 @@ bool xsk_direct_starved(struct xsk_buff_pool *pool);
 void xsk_direct_end(struct xsk_direct *direct);
 
 /**
+ * xsk_direct_enough() - check whether the device can go on
+ * @pool: the pool
+ * @left: how many descriptors of its ring have no chunk
+ * @size: how many the ring has
+ *
+ * Where chunks come back from Tx queues, an empty fill ring is nothing that
+ * user space has to be woken up for, before the ring runs low.
+ *
+ * Return: true if it can without more chunks in the fill ring
+ */
+static inline bool xsk_direct_enough(const struct xsk_buff_pool *pool,
+				     u32 left, u32 size)
+{
+	return !left || (!list_empty(&pool->recycle_from) &&
+			 left < size - size / 4);
+}
+
+/**
+ * xsk_direct_refill_begin() - to be called before chunks are looked for
+ * @pool: the pool
+ * @left: how many descriptors of the ring have no chunk
+ * @size: how many the ring has
+ *
+ * Has Tx queues wake up the Rx queue if it runs low.
+ */
+static inline void xsk_direct_refill_begin(struct xsk_buff_pool *pool,
+					   u32 left, u32 size)
+{
+	bool low;
+
+	if (list_empty(&pool->recycle_from))
+		return;
+
+	low = !xsk_direct_enough(pool, left, size);
+	if (low == READ_ONCE(pool->recycle_low))
+		return;
+
+	WRITE_ONCE(pool->recycle_low, low);
+	/* Either we see chunks, or the Tx queue sees that we are low: pairs
+	 * with the barrier in xsk_recycle_completed()
+	 */
+	if (low)
+		smp_mb();
+}
+
+/**
  * xsk_direct_deliver() - put a frame into a place of the socket's Rx ring
  * @direct: the poll
  * @desc: the place
@@ -99,6 +146,17 @@ static inline u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot,
 static inline bool xsk_direct_starved(struct xsk_buff_pool *pool)
 {
 	return false;
+}
+
+static inline bool xsk_direct_enough(const struct xsk_buff_pool *pool,
+				     u32 left, u32 size)
+{
+	return !left;
+}
+
+static inline void xsk_direct_refill_begin(struct xsk_buff_pool *pool,
+					   u32 left, u32 size)
+{
 }
 
 static inline void xsk_direct_end(struct xsk_direct *direct)

@@ -388,7 +388,9 @@ int xsk_attach_getsockopt(struct xdp_sock *xs, int optname,
 			  char __user *optval, int __user *optlen, int len)
 {
 	struct xdp_attach attach;
-	u64 features = XDP_FASTPATH_F_ATTACH | XDP_FASTPATH_F_INORDER;
+	u64 features = XDP_FASTPATH_F_ATTACH |
+		       XDP_FASTPATH_F_INORDER |
+		       XDP_FASTPATH_F_RECYCLE;
 	const void *answer = &features;
 	int size = sizeof(features);
 

@@ -13,6 +13,7 @@
 
 #include "xsk_attach.h"
 #include "xsk_queue.h"
+#include "xsk_recycle.h"
 
 static struct xdp_sock *xsk_direct_socket(const struct xdp_rxq_info *rxq)
 {
@@ -147,7 +148,13 @@ u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
 	if (unlikely(pool->free_list_cnt || dma_dev_need_sync(pool->dev)))
 		return xsk_direct_refill_slow(pool, slot, step, rx_desc, count);
 
-	count = xskq_cons_nb_entries(fq, count);
+	if (!list_empty(&pool->recycle_from)) {
+		done = xsk_recycle_refill(pool, slot, step, rx_desc, count);
+		slot += done * step;
+		rx_desc += done * 2;
+	}
+
+	count = xskq_cons_nb_entries(fq, count - done);
 	for (i = 0; i < count; i++) {
 		/* User space can change it at any time: read it once */
 		addr = READ_ONCE(ring->desc[fq->cached_cons++ & fq->ring_mask]);
@@ -180,7 +187,8 @@ EXPORT_SYMBOL_GPL(xsk_direct_refill);
  */
 bool xsk_direct_starved(struct xsk_buff_pool *pool)
 {
-	if (pool->free_list_cnt || xskq_cons_nb_entries(pool->fq, 1))
+	if (pool->free_list_cnt || xskq_cons_nb_entries(pool->fq, 1) ||
+	    xsk_recycle_waiting(pool))
 		return false;
 
 	pool->fq->queue_empty_descs++;

@@ -32,6 +32,7 @@
 
 #include "xsk_inorder.h"
 #include "xsk_queue.h"
+#include "xsk_recycle.h"
 
 static_assert(!(XSK_INORDER_RUNS & (XSK_INORDER_RUNS - 1)));
 static_assert(XSK_INORDER_SLOT_BITS + XSK_INORDER_DESCS_BITS <= BITS_PER_LONG);
@@ -238,6 +239,9 @@ int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 		return 0;
 	if (pool->tx_joined && inorder != !!pool->inorder)
 		return -EPROTOTYPE;
+	/* Addresses are noted for one Tx ring at a time */
+	if (xs->tx && pool->recycle && !list_empty(&pool->xsk_tx_list))
+		return -EBUSY;
 
 	if (inorder) {
 		err = xsk_inorder_prepare(pool, xs);
@@ -279,6 +283,9 @@ u32 xsk_inorder_entries(struct xdp_sock *xs, u32 max)
 {
 	struct xsk_queue *tx = xs->tx;
 
+	if (READ_ONCE(xs->pool->recycle))
+		max = xsk_recycle_room(xs->pool, xs, max);
+
 	if (tx->cached_prod - tx->cached_cons < max) {
 		/* The acquire in it orders the load of done behind: user space
 		 * that produces into a slot has seen done pass it.
@@ -309,23 +316,24 @@ static void xsk_inorder_credit(struct xdp_sock *xs, u32 slots)
 void xsk_inorder_taken(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 		       u32 descs, u32 slots)
 {
-	u32 done = xsk_inorder_add(pool->inorder, xs->inorder.id, descs, slots);
+	u32 tag = xs->inorder.id | xsk_recycle_tag(pool);
+	u32 done = xsk_inorder_add(pool->inorder, tag, descs, slots);
 
 	if (done)
 		xsk_inorder_credit(xs, done);
 }
 
-/* Is there a descriptor to take, and room to note it? */
-static bool xsk_inorder_ready(struct xsk_buff_pool *pool, struct xdp_sock *xs,
-			      u32 max)
+/* How many descriptors there are to take, with room to note them? */
+static u32 xsk_inorder_ready(struct xsk_buff_pool *pool, struct xdp_sock *xs,
+			     u32 max)
 {
 	if (xsk_inorder_full(pool->inorder))
-		return false;
-	if (xsk_inorder_entries(xs, max))
-		return true;
+		return 0;
 
-	xs->tx->queue_empty_descs++;
-	return false;
+	max = xsk_inorder_entries(xs, max);
+	if (!max)
+		xs->tx->queue_empty_descs++;
+	return max;
 }
 
 /* Take at most @max descriptors, and step over what is invalid before them */
@@ -334,19 +342,21 @@ static u32 xsk_inorder_take(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 {
 	struct xsk_queue *tx = xs->tx;
 	struct xsk_tx_batch batch;
-	u32 slots, skipped = 0;
+	u32 ready, slots, skipped = 0;
 
 	do {
-		if (!xsk_inorder_ready(pool, xs, max))
+		ready = xsk_inorder_ready(pool, xs, max);
+		if (!ready)
 			return 0;
 
 		slots = tx->cached_cons;
-		batch = xskq_cons_read_desc_batch(xs, pool, descs, max);
+		batch = xskq_cons_read_desc_batch(xs, pool, descs, ready);
 		slots = tx->cached_cons - slots;
 		/* A frame that is not all there, or too long for now */
 		if (!slots)
 			return 0;
 
+		xsk_recycle_note(pool, descs, batch.tx_descs);
 		xsk_inorder_taken(pool, xs, batch.tx_descs, slots);
 		skipped += slots;
 	} while (!batch.tx_descs && skipped < XSK_INORDER_SKIP);
@@ -441,6 +451,7 @@ static bool xsk_inorder_take_one(struct xsk_buff_pool *pool,
 	while (tries-- && xsk_inorder_ready(pool, xs, 1)) {
 		valid = xskq_cons_read_desc(xs->tx, desc, pool);
 		xskq_cons_release(xs->tx);
+		xsk_recycle_note(pool, desc, valid);
 		xsk_inorder_taken(pool, xs, valid, 1);
 		if (valid)
 			return true;
@@ -498,12 +509,15 @@ static struct xdp_sock *xsk_inorder_find(struct xsk_buff_pool *pool, u32 id)
  */
 void xsk_inorder_completed(struct xsk_buff_pool *pool, u32 descs)
 {
+	u32 slots, tag, before = descs;
 	struct xdp_sock *xs;
-	u32 slots, id;
 
 	rcu_read_lock();
-	while ((slots = xsk_inorder_next(pool->inorder, &descs, &id))) {
-		xs = xsk_inorder_find(pool, id);
+	while ((slots = xsk_inorder_next(pool->inorder, &descs, &tag))) {
+		if (tag & XSK_RECYCLE_NOTED)
+			xsk_recycle_completed(pool, before - descs);
+		before = descs;
+		xs = xsk_inorder_find(pool, tag & ~XSK_RECYCLE_NOTED);
 		if (xs)
 			xsk_inorder_credit(xs, slots);
 	}

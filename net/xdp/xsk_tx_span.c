@@ -10,6 +10,7 @@
 
 #include "xsk_inorder.h"
 #include "xsk_queue.h"
+#include "xsk_recycle.h"
 
 static bool xsk_tx_pool_is_plain(const struct xsk_buff_pool *pool)
 {
@@ -68,10 +69,10 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 
 	tx = xs->tx;
 	if (xsk_pool_is_inorder(pool)) {
-		span->done = NULL;
 		if (xsk_inorder_full(pool->inorder))
 			return 0;
 		max = xsk_inorder_entries(xs, max);
+		span->done = xsk_recycle_row(pool, &max);
 	} else {
 		max = xsk_tx_span_done(span, pool->cq, max);
 		if (!max)
@@ -108,6 +109,7 @@ void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent)
 
 	xskq_cons_release_n(xs->tx, sent);
 	if (xsk_pool_is_inorder(pool)) {
+		xsk_recycle_note(pool, NULL, sent);
 		xsk_inorder_taken(pool, xs, sent, sent);
 		return;
 	}

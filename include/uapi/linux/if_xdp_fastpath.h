@@ -22,10 +22,13 @@
 #define XDP_ATTACH		257
 /* setsockopt() before bind(), getsockopt(): __u32, 0 or 1 */
 #define XDP_TX_INORDER		258
+/* setsockopt() after bind(), getsockopt(): struct xdp_recycle */
+#define XDP_RECYCLE		259
 
 /* Bits of XDP_FASTPATH_FEATURES */
 #define XDP_FASTPATH_F_ATTACH	(1ULL << 0)	/* XDP_ATTACH */
 #define XDP_FASTPATH_F_INORDER	(1ULL << 1)	/* XDP_TX_INORDER */
+#define XDP_FASTPATH_F_RECYCLE	(1ULL << 2)	/* XDP_RECYCLE */
 
 /*
  * XDP_TX_INORDER - the consumer index of the Tx ring is the completion
@@ -116,6 +119,58 @@ enum {
 					 * refused, the built-in program
 					 */
 	XDP_ATTACH_R_DEVICE_BUSY,	/* device memory is bound to a queue */
+};
+
+/*
+ * struct xdp_recycle - chunks that were sent go straight back to an Rx queue
+ * @fd: socket whose Rx queue gets the chunks that this socket has sent; -1:
+ *	none. -1 in getsockopt().
+ * @flags: zero
+ * @state: XDP_RECYCLE_S_*. Zero in setsockopt(), as all that follow.
+ * @slot: slot of the Tx ring from which on @state holds
+ * @waiting: chunks that are complete and wait for room in the Rx queue
+ * @recycled: chunks that went to the Rx queue
+ * @spilled: chunks that went to the completion ring, as too many waited
+ * @kicks: how often the Rx queue had run low and was woken up
+ *
+ * setsockopt() pairs the Tx side of a socket, which has XDP_TX_INORDER, with
+ * the Rx side of another or its own: of the same queue, another queue, or
+ * another device. Both are zero-copy and share the umem. It can be called at
+ * any time, and holds for frames that are put into the Tx ring after it. Frames
+ * that were there before are completed as they would have been, and chunks
+ * that still wait go to the Rx queue, or to the one that is paired next.
+ *
+ * The Rx queue takes chunks that were sent before those of its fill ring. A
+ * chunk that waits is the kernel's. As many as the Tx ring has slots wait;
+ * more than that go to the completion ring, or wait, too, if there is none.
+ *
+ * Fails with:
+ * ENOTCONN	a socket is not bound
+ * EINVAL	no Tx ring, or no Rx ring in the other socket; unknown flags
+ * EXDEV	they do not share the umem
+ * EOPNOTSUPP	one is not zero-copy, or chunks are not aligned, or the socket
+ *		has XDP_USE_SG
+ * EPROTOTYPE	no XDP_TX_INORDER
+ * EMLINK	several sockets send on the queue
+ * EAGAIN	an earlier call does not hold yet: the frames before it were
+ *		not yet picked up
+ * EBADF, ENOTSOCK, ENOPROTOOPT	@fd is no AF_XDP socket
+ */
+struct xdp_recycle {
+	__s32 fd;
+	__u32 flags;
+	__u32 state;
+	__u32 slot;
+	__u64 waiting;
+	__u64 recycled;
+	__u64 spilled;
+	__u64 kicks;
+};
+
+enum {
+	XDP_RECYCLE_S_OFF,
+	XDP_RECYCLE_S_ON,
+	XDP_RECYCLE_S_SWITCHING,	/* @slot was not picked up yet */
 };
 
 /* sock_diag: bit of xdp_diag_req.xdiag_show, and the attribute it brings */

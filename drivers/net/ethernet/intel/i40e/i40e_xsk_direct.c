@@ -93,6 +93,7 @@ static bool i40e_xsk_direct_refill(struct i40e_ring *rx_ring)
 	if (left < I40E_RX_BUFFER_WRITE)
 		return true;
 
+	xsk_direct_refill_begin(rx_ring->xsk_pool, left, rx_ring->count);
 	do {
 		count = min_t(u32, left, rx_ring->count - ntu);
 		got = xsk_direct_refill(rx_ring->xsk_pool,
@@ -111,7 +112,7 @@ static bool i40e_xsk_direct_refill(struct i40e_ring *rx_ring)
 	if (ntu != rx_ring->next_to_use)
 		i40e_release_rx_desc(rx_ring, ntu);
 
-	return !left;
+	return xsk_direct_enough(rx_ring->xsk_pool, left, rx_ring->count);
 }
 
 static bool i40e_xsk_direct_idle(const struct i40e_ring *rx_ring)
@@ -159,9 +160,19 @@ static int i40e_xsk_direct_poll(struct i40e_ring *rx_ring,
 /* No frame came, and there is nothing to refill, or nothing to refill with */
 static bool i40e_xsk_rx_idle(struct i40e_ring *rx_ring, bool *filled)
 {
-	*filled = I40E_DESC_UNUSED(rx_ring) < I40E_RX_BUFFER_WRITE;
-	return i40e_xsk_direct_idle(rx_ring) &&
-	       (*filled || xsk_direct_starved(rx_ring->xsk_pool));
+	struct xsk_buff_pool *pool = rx_ring->xsk_pool;
+	u32 left = I40E_DESC_UNUSED(rx_ring);
+
+	if (!i40e_xsk_direct_idle(rx_ring))
+		return false;
+
+	*filled = true;
+	if (left < I40E_RX_BUFFER_WRITE)
+		return true;
+
+	xsk_direct_refill_begin(pool, left, rx_ring->count);
+	*filled = xsk_direct_enough(pool, left, rx_ring->count);
+	return xsk_direct_starved(pool);
 }
 
 /**

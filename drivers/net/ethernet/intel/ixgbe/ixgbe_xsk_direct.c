@@ -92,6 +92,7 @@ static bool ixgbe_xsk_direct_refill(struct ixgbe_ring *rx_ring)
 	if (left < IXGBE_RX_BUFFER_WRITE)
 		return true;
 
+	xsk_direct_refill_begin(rx_ring->xsk_pool, left, rx_ring->count);
 	do {
 		count = min_t(u32, left, rx_ring->count - ntu);
 		got = xsk_direct_refill(rx_ring->xsk_pool,
@@ -114,7 +115,7 @@ static bool ixgbe_xsk_direct_refill(struct ixgbe_ring *rx_ring)
 		writel(ntu, rx_ring->tail);
 	}
 
-	return !left;
+	return xsk_direct_enough(rx_ring->xsk_pool, left, rx_ring->count);
 }
 
 static bool ixgbe_xsk_direct_idle(const struct ixgbe_ring *rx_ring)
@@ -163,9 +164,19 @@ static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
 /* No frame came, and there is nothing to refill, or nothing to refill with */
 static bool ixgbe_xsk_rx_idle(struct ixgbe_ring *rx_ring, bool *filled)
 {
-	*filled = ixgbe_desc_unused(rx_ring) < IXGBE_RX_BUFFER_WRITE;
-	return ixgbe_xsk_direct_idle(rx_ring) &&
-	       (*filled || xsk_direct_starved(rx_ring->xsk_pool));
+	struct xsk_buff_pool *pool = rx_ring->xsk_pool;
+	u32 left = ixgbe_desc_unused(rx_ring);
+
+	if (!ixgbe_xsk_direct_idle(rx_ring))
+		return false;
+
+	*filled = true;
+	if (left < IXGBE_RX_BUFFER_WRITE)
+		return true;
+
+	xsk_direct_refill_begin(pool, left, rx_ring->count);
+	*filled = xsk_direct_enough(pool, left, rx_ring->count);
+	return xsk_direct_starved(pool);
 }
 
 /**

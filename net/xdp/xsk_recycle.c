@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * XDP_RECYCLE: chunks whose frames were sent go back to an Rx ring.
+ *
+ *      Tx ring of the socket ----> device ----> completion
+ *            ^                                      |
+ *       application                      struct xsk_recycle: addresses
+ *            |                                      |
+ *      Rx ring of the socket <---- device <---- refill, before the fill ring
+ *
+ * The polls of the Tx queue note the address of each frame when they take it,
+ * in memory of the kernel: it was judged then, and what user space writes
+ * later does not matter. When frames are complete, they publish as many. The
+ * polls of the Rx queue take what is published. The currency is the address
+ * in the umem, which both pools share; each has its own buffer heads and DMA
+ * addresses for it.
+ *
+ * Whether addresses are noted is switched between two frames: what was in the
+ * Tx ring when the switch was asked for is treated as before. The runs of
+ * xsk_inorder.c remember it for frames in flight.
+ *
+ * Rx needs what Tx has completed, and the other way round nothing is needed:
+ * a surplus waits here, or goes to the completion ring if there is one; if
+ * there is too little, the fill ring serves. If the Rx queue runs low it says
+ * so (recycle_low) and is woken up by the next completion.
+ */
+#include <linux/file.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/net.h>
+#include <linux/rculist.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/xdp_sock_drv.h>
+
+#include "xsk_inorder.h"
+#include "xsk_queue.h"
+#include "xsk_recycle.h"
+
+/* How long setsockopt() waits for an earlier switch, in ms */
+#define XSK_RECYCLE_PATIENCE	20
+
+/*
+ * Links between pools, and requests. Taken after RTNL and the socket's mutex.
+ * setsockopt() has the RTNL so that no socket joins a queue meanwhile.
+ */
+static DEFINE_MUTEX(xsk_recycle_mutex);
+
+static bool xsk_recycle_pending(const struct xsk_recycle *recycle)
+{
+	return READ_ONCE(recycle->applied) != recycle->request;
+}
+
+/**
+ * xsk_recycle_switch() - carry out a request when its slot has come
+ * @recycle: what is switched
+ * @taken: the next slot of the Tx ring
+ * @size: slots of it
+ * @max: how many are to be taken
+ *
+ * Return: how many can be taken before the next switch, at most @max
+ */
+u32 xsk_recycle_switch(struct xsk_recycle *recycle, u32 taken, u32 size,
+		       u32 max)
+{
+	u32 request = smp_load_acquire(&recycle->request);
+	u32 left = recycle->request_slot - taken;
+
+	if (request == recycle->applied)
+		return max;
+	/* User space wrote the slot: one that cannot be counts as passed */
+	if (left && left <= size)
+		return min(left, max);
+
+	WRITE_ONCE(recycle->on, recycle->request_on);
+	WRITE_ONCE(recycle->slot, taken);
+	/* Matches the acquire in xsk_recycle_getsockopt() */
+	smp_store_release(&recycle->applied, request);
+	return max;
+}
+
+/**
+ * xsk_recycle_room() - how many descriptors can be taken
+ * @pool: pool of a Tx queue that recycles, or did
+ * @xs: its socket
+ * @max: how many are wanted
+ *
+ * Return: how many have room to be noted, and are all to be or not
+ */
+u32 xsk_recycle_room(struct xsk_buff_pool *pool, const struct xdp_sock *xs,
+		     u32 max)
+{
+	struct xsk_recycle *recycle = pool->recycle;
+
+	max = xsk_recycle_switch(recycle, xs->tx->cached_cons,
+				 xs->tx->nentries, max);
+	if (!recycle->on)
+		return max;
+	return min(max, recycle->mask + 1 -
+			(recycle->noted - READ_ONCE(recycle->read)));
+}
+
+/**
+ * xsk_recycle_row() - where addresses are noted
+ * @pool: pool of a Tx queue
+ * @max: how many are wanted; gets how many there is room for in a row
+ *
+ * Return: the first place, NULL if addresses are not noted
+ */
+u64 *xsk_recycle_row(struct xsk_buff_pool *pool, u32 *max)
+{
+	struct xsk_recycle *recycle = pool->recycle;
+	u32 index;
+
+	if (!recycle || !recycle->on)
+		return NULL;
+
+	index = recycle->noted & recycle->mask;
+	*max = min(*max, recycle->mask + 1 - index);
+	return &recycle->addrs[index];
+}
+
+/**
+ * xsk_recycle_note() - note the addresses of frames, or count them as noted
+ * @pool: pool of a Tx queue
+ * @descs: their descriptors; NULL if they were written where
+ *	xsk_recycle_row() said
+ * @count: how many, no more than there was room for
+ */
+void xsk_recycle_note(struct xsk_buff_pool *pool, const struct xdp_desc *descs,
+		      u32 count)
+{
+	struct xsk_recycle *recycle = pool->recycle;
+	u32 i;
+
+	if (!recycle || !recycle->on)
+		return;
+
+	for (i = 0; descs && i < count; i++)
+		recycle->addrs[(recycle->noted + i) & recycle->mask] =
+			descs[i].addr;
+	recycle->noted += count;
+}
+
+/**
+ * xsk_recycle_excess() - how many chunks are too many
+ * @recycle: where they are to wait
+ * @count: how many are to be added
+ *
+ * Return: how many of them are above the limit
+ */
+u32 xsk_recycle_excess(const struct xsk_recycle *recycle, u32 count)
+{
+	u32 waiting = recycle->published + count - READ_ONCE(recycle->read);
+
+	if (waiting <= recycle->limit)
+		return 0;
+	return min(count, waiting - recycle->limit);
+}
+
+/* The last @count of the chunks up to @end go to the completion ring */
+static void xsk_recycle_spill(struct xsk_buff_pool *pool, u32 end, u32 count)
+{
+	struct xsk_recycle *recycle = pool->recycle;
+	u64 *addr;
+	u32 i;
+
+	count = xskq_prod_nb_free(pool->cq, count);
+	for (i = 0; i < count; i++) {
+		addr = &recycle->addrs[(end - count + i) & recycle->mask];
+		xskq_prod_reserve_addr(pool->cq, *addr);
+		/* No address: the Rx queue steps over it */
+		*addr = U64_MAX;
+	}
+	xskq_prod_submit(pool->cq);
+	recycle->spilled += count;
+}
+
+static void xsk_recycle_kick(struct xsk_recycle *recycle,
+			     struct xsk_buff_pool *to)
+{
+	WRITE_ONCE(to->recycle_low, false);
+	recycle->kicks++;
+	to->netdev->netdev_ops->ndo_xsk_wakeup(to->netdev, to->queue_id,
+					       XDP_WAKEUP_RX);
+}
+
+/**
+ * xsk_recycle_completed() - hand over the chunks of complete frames
+ * @pool: pool of the Tx queue
+ * @count: how many, in the order in which they were noted
+ *
+ * Context: RCU read section
+ */
+void xsk_recycle_completed(struct xsk_buff_pool *pool, u32 count)
+{
+	struct xsk_recycle *recycle = pool->recycle;
+	u32 published = recycle->published + count;
+	struct xsk_buff_pool *to;
+	u32 excess;
+
+	to = rcu_dereference(recycle->to);
+	excess = to ? xsk_recycle_excess(recycle, count) : count;
+	if (unlikely(excess && pool->cq))
+		xsk_recycle_spill(pool, published, excess);
+
+	/* Addresses first. Pairs with the acquire in xsk_recycle_take() */
+	smp_store_release(&recycle->published, published);
+	if (!to)
+		return;
+
+	/* Either the Rx queue sees the chunks, or we see that it is low:
+	 * pairs with the barrier in xsk_direct_refill_begin()
+	 */
+	smp_mb();
+	if (unlikely(READ_ONCE(to->recycle_low)))
+		xsk_recycle_kick(recycle, to);
+}
+
+/* Pairs with the release in xsk_recycle_completed() */
+static u32 xsk_recycle_available(const struct xsk_recycle *recycle)
+{
+	return smp_load_acquire(&recycle->published) - recycle->read;
+}
+
+/* The poll is an RCU read section, which xsk_recycle_unlink() waits for */
+#define for_each_recycle_from(recycle, pool) \
+	list_for_each_entry_rcu(recycle, &(pool)->recycle_from, node, \
+				rcu_read_lock_bh_held())
+
+/**
+ * xsk_recycle_waiting() - check for chunks to take
+ * @pool: pool of an Rx queue
+ *
+ * Return: true if there are any
+ */
+bool xsk_recycle_waiting(const struct xsk_buff_pool *pool)
+{
+	const struct xsk_recycle *recycle;
+
+	for_each_recycle_from(recycle, pool) {
+		if (xsk_recycle_available(recycle))
+			return true;
+	}
+	return false;
+}
+
+/* Give @recycle's chunks to the device. Returns how many of at most @count */
+static u32 xsk_recycle_take(struct xsk_recycle *recycle,
+			    struct xsk_buff_pool *pool, void *slot,
+			    size_t step, __le64 *rx_desc, u32 count)
+{
+	const u64 *addrs = recycle->addrs;
+	u32 read = recycle->read, mask = recycle->mask, done = 0;
+	u32 end = read + min(count, xsk_recycle_available(recycle));
+	struct xdp_buff_xsk *xskb;
+	u64 addr;
+
+	while (read != end) {
+		addr = addrs[read++ & mask];
+		/* It went to the completion ring */
+		if (unlikely(addr >= pool->addrs_cnt))
+			continue;
+
+		xskb = &pool->heads[addr >> pool->chunk_shift];
+		*(struct xdp_buff **)slot = &xskb->xdp;
+		slot += step;
+		*rx_desc++ = cpu_to_le64(xskb->dma);
+		*rx_desc++ = 0;
+		done++;
+	}
+
+	/* The Tx queue can note others there, now that they were read */
+	smp_store_release(&recycle->read, read);
+	recycle->recycled += done;
+	return done;
+}
+
+/**
+ * xsk_recycle_refill() - as xsk_direct_refill(), from Tx queues
+ * @pool: pool of the Rx queue
+ * @slot: where the pointer to the first buffer goes
+ * @step: bytes from one such place to the next
+ * @rx_desc: the first Rx descriptor
+ * @count: how many descriptors there are in a row
+ *
+ * Return: how many descriptors were written
+ */
+u32 xsk_recycle_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
+		       __le64 *rx_desc, u32 count)
+{
+	struct xsk_recycle *recycle;
+	u32 done = 0;
+
+	for_each_recycle_from(recycle, pool) {
+		done += xsk_recycle_take(recycle, pool, slot + done * step,
+					 step, rx_desc + done * 2,
+					 count - done);
+		if (done == count)
+			break;
+	}
+
+	return done;
+}
+
+/**
+ * xsk_recycle_to_free_list() - take chunks for xp_alloc() to find
+ * @pool: pool of the Rx queue
+ * @count: how many at most
+ */
+void xsk_recycle_to_free_list(struct xsk_buff_pool *pool, u32 count)
+{
+	struct xsk_recycle *recycle;
+	u32 available;
+	u64 addr;
+
+	/* Also called where a ring is set up, outside of polls */
+	rcu_read_lock();
+	list_for_each_entry_rcu(recycle, &pool->recycle_from, node) {
+		available = xsk_recycle_available(recycle);
+		for (; available && count; available--) {
+			addr = recycle->addrs[recycle->read & recycle->mask];
+			smp_store_release(&recycle->read, recycle->read + 1);
+			if (addr >= pool->addrs_cnt)
+				continue;
+			xp_free(&pool->heads[addr >> pool->chunk_shift]);
+			recycle->recycled++;
+			count--;
+		}
+	}
+	rcu_read_unlock();
+}
+
+/* Why two sockets cannot be paired; 0 if they can */
+static int xsk_recycle_check(const struct xdp_sock *tx_xs,
+			     const struct xdp_sock *rx_xs)
+{
+	if (!tx_xs->tx || !rx_xs->rx)
+		return -EINVAL;
+	if (tx_xs->umem != rx_xs->umem)
+		return -EXDEV;
+	if (!tx_xs->zc || !rx_xs->zc || tx_xs->pool->unaligned || tx_xs->sg)
+		return -EOPNOTSUPP;
+	if (!xsk_is_inorder(tx_xs))
+		return -EPROTOTYPE;
+	if (!list_is_singular(&tx_xs->pool->xsk_tx_list))
+		return -EMLINK;
+	return 0;
+}
+
+static struct xsk_recycle *xsk_recycle_create(struct xdp_sock *tx_xs)
+{
+	u32 entries = roundup_pow_of_two(tx_xs->umem->chunks +
+					 tx_xs->tx->nentries);
+	struct xsk_recycle *recycle;
+
+	recycle = kzalloc(sizeof(*recycle), GFP_KERNEL_ACCOUNT);
+	if (!recycle)
+		return NULL;
+
+	recycle->addrs = kvcalloc(entries, sizeof(*recycle->addrs),
+				  GFP_KERNEL_ACCOUNT);
+	if (!recycle->addrs) {
+		kfree(recycle);
+		return NULL;
+	}
+
+	recycle->mask = entries - 1;
+	recycle->limit = tx_xs->tx->nentries;
+	return recycle;
+}
+
+/* Take chunks away from an Rx queue: none of its polls uses @recycle after */
+static void xsk_recycle_unlink(struct xsk_recycle *recycle)
+{
+	if (!recycle->rx_xs)
+		return;
+
+	list_del_rcu(&recycle->node);
+	RCU_INIT_POINTER(recycle->to, NULL);
+	recycle->rx_xs = NULL;
+	synchronize_net();
+}
+
+static void xsk_recycle_link(struct xsk_recycle *recycle,
+			     struct xdp_sock *rx_xs)
+{
+	if (recycle->rx_xs == rx_xs)
+		return;
+
+	xsk_recycle_unlink(recycle);
+	recycle->rx_xs = rx_xs;
+	list_add_tail_rcu(&recycle->node, &rx_xs->pool->recycle_from);
+	/* Pairs with rcu_dereference() in xsk_recycle_completed() */
+	rcu_assign_pointer(recycle->to, rx_xs->pool);
+}
+
+static void xsk_recycle_request(struct xsk_recycle *recycle, bool on, u32 slot)
+{
+	recycle->request_on = on;
+	recycle->request_slot = slot;
+	/* Matches the acquire in xsk_recycle_switch() */
+	smp_store_release(&recycle->request, recycle->request + 1);
+}
+
+/* An earlier switch waits for its slot: have the driver go on, and wait */
+static int xsk_recycle_settle(struct xdp_sock *xs)
+{
+	const struct net_device *dev = xs->dev;
+	int ms;
+
+	for (ms = 0; xsk_recycle_pending(xs->pool->recycle); ms++) {
+		if (ms == XSK_RECYCLE_PATIENCE)
+			return -EAGAIN;
+		rcu_read_lock();
+		dev->netdev_ops->ndo_xsk_wakeup(xs->dev, xs->queue_id,
+						XDP_WAKEUP_TX);
+		rcu_read_unlock();
+		usleep_range(1000, 1100);
+	}
+	return 0;
+}
+
+static int xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs)
+{
+	struct xsk_recycle *recycle = xs->pool->recycle;
+	int err = xsk_recycle_check(xs, rx_xs);
+
+	if (err)
+		return err;
+
+	if (!recycle) {
+		recycle = xsk_recycle_create(xs);
+		if (!recycle)
+			return -ENOMEM;
+		/* Polls see it whole */
+		smp_store_release(&xs->pool->recycle, recycle);
+	}
+	err = xsk_recycle_settle(xs);
+	if (err)
+		return err;
+
+	recycle->tx_xs = xs;
+	xsk_recycle_link(recycle, rx_xs);
+	if (!recycle->on)
+		xsk_recycle_request(recycle, true,
+				    READ_ONCE(xs->tx->ring->producer));
+	return 0;
+}
+
+/* What is in flight still goes to the Rx queue, and what waits */
+static int xsk_recycle_unpair(struct xdp_sock *xs)
+{
+	struct xsk_recycle *recycle = xs->pool->recycle;
+	int err;
+
+	if (!recycle)
+		return 0;
+	err = xsk_recycle_settle(xs);
+	if (!err && recycle->on)
+		xsk_recycle_request(recycle, false,
+				    READ_ONCE(xs->tx->ring->producer));
+	return err;
+}
+
+static bool xsk_recycle_bound(const struct xdp_sock *xs)
+{
+	if (READ_ONCE(xs->state) != XSK_BOUND)
+		return false;
+	/* Matches smp_wmb() in xsk_bind() */
+	smp_rmb();
+	return true;
+}
+
+static int xsk_recycle_pair_fd(struct xdp_sock *xs, int fd)
+{
+	struct socket *sock;
+	int err;
+
+	sock = sockfd_lookup(fd, &err);
+	if (!sock)
+		return err;
+
+	if (sock->sk->sk_family != PF_XDP)
+		err = -ENOPROTOOPT;
+	else if (!xsk_recycle_bound(xdp_sk(sock->sk)))
+		err = -ENOTCONN;
+	else
+		err = xsk_recycle_pair(xs, xdp_sk(sock->sk));
+	sockfd_put(sock);
+	return err;
+}
+
+int xsk_recycle_setsockopt(struct xdp_sock *xs, sockptr_t optval,
+			   unsigned int optlen)
+{
+	struct xdp_recycle opt;
+	int err;
+
+	if (optlen != sizeof(opt))
+		return -EINVAL;
+	if (copy_from_sockptr(&opt, optval, sizeof(opt)))
+		return -EFAULT;
+	if (memchr_inv(&opt.flags, 0, sizeof(opt) - sizeof(opt.fd)))
+		return -EINVAL;
+
+	rtnl_lock();
+	mutex_lock(&xs->mutex);
+	mutex_lock(&xsk_recycle_mutex);
+	if (!xsk_recycle_bound(xs))
+		err = -ENOTCONN;
+	else if (opt.fd == -1)
+		err = xsk_recycle_unpair(xs);
+	else
+		err = xsk_recycle_pair_fd(xs, opt.fd);
+	mutex_unlock(&xsk_recycle_mutex);
+	mutex_unlock(&xs->mutex);
+	rtnl_unlock();
+	return err;
+}
+
+static void xsk_recycle_query(const struct xsk_recycle *recycle,
+			      struct xdp_recycle *opt)
+{
+	/* Matches the release in xsk_recycle_switch() */
+	u32 applied = smp_load_acquire(&recycle->applied);
+
+	opt->state = READ_ONCE(recycle->on) && recycle->rx_xs ?
+		     XDP_RECYCLE_S_ON : XDP_RECYCLE_S_OFF;
+	opt->slot = READ_ONCE(recycle->slot);
+	if (applied != recycle->request) {
+		opt->state = XDP_RECYCLE_S_SWITCHING;
+		opt->slot = recycle->request_slot;
+	}
+	opt->waiting = READ_ONCE(recycle->published) - READ_ONCE(recycle->read);
+	opt->recycled = READ_ONCE(recycle->recycled);
+	opt->spilled = READ_ONCE(recycle->spilled);
+	opt->kicks = READ_ONCE(recycle->kicks);
+}
+
+int xsk_recycle_getsockopt(struct xdp_sock *xs, char __user *optval,
+			   int __user *optlen, int len)
+{
+	struct xdp_recycle opt = { .fd = -1 };
+
+	if (len < sizeof(opt))
+		return -EINVAL;
+
+	mutex_lock(&xs->mutex);
+	mutex_lock(&xsk_recycle_mutex);
+	if (xs->pool && xs->pool->recycle && xs->pool->recycle->tx_xs == xs)
+		xsk_recycle_query(xs->pool->recycle, &opt);
+	mutex_unlock(&xsk_recycle_mutex);
+	mutex_unlock(&xs->mutex);
+
+	if (copy_to_user(optval, &opt, sizeof(opt)))
+		return -EFAULT;
+	return put_user(sizeof(opt), optlen);
+}
+
+/**
+ * xsk_recycle_unbind() - a socket goes: it is no longer paired, on either side
+ * @xs: the socket, which is no longer bound, and whose Tx ring is not polled
+ *
+ * What its pairing has in flight or waiting comes back with the next pairing
+ * of the Tx queue; what is in flight also with its completion ring.
+ */
+void xsk_recycle_unbind(struct xdp_sock *xs)
+{
+	struct xsk_recycle *recycle, *next;
+
+	mutex_lock(&xsk_recycle_mutex);
+	list_for_each_entry_safe(recycle, next, &xs->pool->recycle_from, node) {
+		if (recycle->rx_xs != xs)
+			continue;
+		xsk_recycle_unlink(recycle);
+		/* From the next frame on: a slot that was passed */
+		xsk_recycle_request(recycle, false,
+				    READ_ONCE(recycle->tx_xs->inorder.done));
+	}
+
+	recycle = xs->pool->recycle;
+	if (recycle && recycle->tx_xs == xs) {
+		xsk_recycle_unlink(recycle);
+		recycle->tx_xs = NULL;
+		recycle->on = false;
+		recycle->applied = recycle->request;
+	}
+	mutex_unlock(&xsk_recycle_mutex);
+}
+
+/**
+ * xsk_recycle_destroy() - free what a pool has
+ * @pool: the pool, which no socket and no poll uses any more
+ */
+void xsk_recycle_destroy(struct xsk_buff_pool *pool)
+{
+	if (!pool->recycle)
+		return;
+
+	kvfree(pool->recycle->addrs);
+	kfree(pool->recycle);
+}
