@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Show what lab/guest/demo.sh printed as a table; exit status 1 if a frame is lost or differs.
 
-Arguments: the capture that went in, and the one of what came out of the port.
+Arguments: the capture that went in, and those of what came out of the ports.
 """
 
 import json
@@ -14,7 +14,8 @@ from pathlib import Path
 HEADINGS = ("socket by", "way", "sent", "received", "lost", "bytes equal", "runs on the device",
             "XSKMAPs")
 HOW = {"attach": ("XDP_ATTACH", "veth, copy"), "xskmap": ("program + XSKMAP", "veth, copy"),
-       "zero-copy": ("XDP_ATTACH", "ixgbe, zero-copy, back out")}
+       **{driver: ("XDP_ATTACH", f"{driver}, zero-copy, back out")
+          for driver in ("ixgbe", "i40e")}}
 SHORTEST = 60  # what a port fills a frame up to, without CRC
 
 
@@ -50,7 +51,7 @@ def as_asked(result):
     rx = result["socket"]
     if result["how"] == "xskmap":
         return result["xskmaps"] == 1
-    if result["how"] == "zero-copy" and rx["copy_mode"] != "zero-copy":
+    if result["how"] != "attach" and rx["copy_mode"] != "zero-copy":
         return False
     state = rx.get("attach_state", rx.get("state"))
     return state == "active" and result["programs"] == ["xsk_builtin"] and not result["xskmaps"]
@@ -65,14 +66,14 @@ def right(result):
 def main():
     """Read one JSON object a line from standard input."""
     results = [json.loads(line) for line in sys.stdin]
-    for result in results:
-        if result["how"] == "zero-copy":
-            result["socket"] |= forwarded(*map(frames, sys.argv[1:3]))
+    sent, *back = map(frames, sys.argv[1:])
+    for result, received in zip(results[2:], back):
+        result["socket"] |= forwarded(sent, received)
     rows = [HEADINGS] + [tuple(map(str, row(result))) for result in results]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for cells in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
-    return 0 if len(results) == len(HOW) and all(map(right, results)) else 1
+    return 0 if len(results) == 2 + len(back) and all(map(right, results)) else 1
 
 
 if __name__ == "__main__":

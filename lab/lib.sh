@@ -13,6 +13,24 @@ else
 	OUT=$REPO/out CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/xsk-fastpath
 fi
 
+# The drivers of the series, and what models their cards in nicsim.
+DRIVERS=(ixgbe i40e)
+declare -A CARDS=([ixgbe]=82599 [i40e]=x710)
+
+# choose_cards: sets drivers to those that NIC names, and models to two ports of the card of each.
+choose_cards() {
+	local driver
+	case ${NIC:-both} in
+	both) drivers=("${DRIVERS[@]}") ;;
+	ixgbe | i40e) drivers=("$NIC") ;;
+	*) need "NIC=$NIC: it may be ixgbe, i40e or both" ;;
+	esac
+	models=''
+	for driver in "${drivers[@]}"; do
+		models+=${models:+,}${CARDS[$driver]},${CARDS[$driver]}
+	done
+}
+
 # One line per argument.
 say() {
 	printf '%s\n' "$@" >&2

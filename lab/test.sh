@@ -7,17 +7,17 @@
 # Each group's results are in out/result/GROUP.tap, the rest of what it says in
 # out/log/test-GROUP.log. Each group that needs a guest boots its own.
 #
-#   SOAK=SECONDS  how long the group soak forwards frames, 300
+#   SOAK=SECONDS  how long the group soak forwards frames with each driver, 30
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 
-GROUPS_ALL=(static lab nicsim uapi kunit attach samples demo ixgbe xskxceiver
-	dpdk soak bisect deb)
+GROUPS_ALL=(static lab nicsim uapi kunit attach samples demo ixgbe i40e
+	xskxceiver dpdk soak bisect deb)
 # Not in a run without arguments: they take many minutes, and limits of wall-clock time in
 # the first are hard for a slow machine.
-GROUPS_LONG=(xskxceiver-ixgbe bench)
+GROUPS_LONG=(xskxceiver-ixgbe xskxceiver-i40e bench)
 (($#)) || set -- "${GROUPS_ALL[@]}"
 for group in "$@"; do
 	[[ -x $LAB/tests/$group.sh ]] || need "no group $group; there are: ${GROUPS_ALL[*]} ${GROUPS_LONG[*]}"

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/guest/demo.sh BIN PCAP: the guest's part of the demo. Replays PCAP into a queue
+# lab/guest/demo.sh BIN PCAP DRIVER...: the guest's part of the demo. Replays PCAP into a queue
 # with an attached socket, then into one with libxdp's program and its XSKMAP, with
 # the programs in the folder BIN. Prints a JSON object for each, in one line. At last,
-# nicsim plays PCAP into a port whose attached socket sends it back out.
+# nicsim plays PCAP into the first of two ports of each DRIVER, whose attached socket sends it
+# back out.
 set -euo pipefail
 
-bin=$1 pcap=$2
+bin=$1 pcap=$2 drivers=("${@:3}")
 rate=${DEMO_PPS:-5000}
 
 # new_pair NAME: two ends of a cable; only what is replayed moves on it.
@@ -49,30 +50,36 @@ replay() {
 	ip link del "$how-rx"
 }
 
-# forward COUNT: so many frames come in at eth0 and go back out, zero-copy.
+# forward DRIVER PORT COUNT: so many frames come in at a port and go back out, zero-copy.
 forward() {
-	local state pid out=0 try
+	local driver=$1 port=$2 dev=eth$2 state pid out=0 try
 	sysctl -qw net.ipv6.conf.default.disable_ipv6=1
-	modprobe ixgbe
-	ethtool -L eth0 combined 1
-	ip link set eth0 promisc on up
-	"$bin/xdpsock" -i eth0 -q 0 -l -N -z --attach --force --json >/tmp/result 2>/tmp/log &
+	modprobe "$driver"
+	ethtool -L "$dev" combined 1
+	# i40e needs to be told that frames shall wait for it
+	ethtool -A "$dev" rx on tx on 2>/dev/null || true
+	ip link set "$dev" promisc on up
+	: >/tmp/log
+	"$bin/xdpsock" -i "$dev" -q 0 -l -N -z --attach --force --json >/tmp/result 2>/tmp/log &
 	pid=$!
-	until grep -q 'program id' /tmp/log && [[ $(</sys/class/net/eth0/carrier) == 1 ]]; do
+	until grep -q 'program id' /tmp/log && [[ $(<"/sys/class/net/$dev/carrier") == 1 ]]; do
 		kill -0 "$pid" || { cat /tmp/log >&2; return 1; }
 		sleep 0.1
 	done
 	state=$(bpf_state)
-	nicctl gen 0 start >/dev/null
-	for ((try = 0; try < 100 && out < $1; try++)); do
+	nicctl gen "$port" start >/dev/null
+	for ((try = 0; try < 100 && out < $3; try++)); do
 		sleep 0.1
-		out=$(nicctl counters | grep -o '"from_chip":[0-9]*' | cut -d: -f2)
+		out=$(nicctl counters | grep -o '"from_chip":[0-9]*' | sed -n "$((port + 1))s/.*://p")
 	done
 	kill -INT "$pid"
 	wait "$pid"
-	echo "{\"how\": \"zero-copy\", $state, \"socket\": $(tail -n 1 /tmp/result)}"
+	echo "{\"how\": \"$driver\", $state, \"socket\": $(tail -n 1 /tmp/result)}"
 }
 
 replay attach
 replay xskmap
-forward "$(tcpdump -nr "$pcap" 2>/dev/null | wc -l)"
+count=$(tcpdump -nr "$pcap" 2>/dev/null | wc -l)
+for index in "${!drivers[@]}"; do
+	forward "${drivers[index]}" $((2 * index)) "$count"
+done

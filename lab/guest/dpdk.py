@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""DPDK's own driver on the two ports, through testpmd. Prints TAP.
+"""DPDK's own driver on the two ports, through testpmd. Prints TAP. Argument: Linux's driver.
 
 At each port are a generator and a sink that verifies. What testpmd, the port's own counters
 and nicsim count has to be the same.
@@ -9,10 +9,11 @@ and nicsim count has to be the same.
 import contextlib
 import re
 import subprocess
+import sys
 import time
 from pathlib import Path
 
-from harness import Nicsim, Tap, eventually, shell
+from harness import Nicsim, Tap, eventually, links_up, shell
 
 PCI = ("0000:01:00.0", "0000:02:00.0")
 DRIVERS = Path("/sys/bus/pci/drivers")
@@ -75,8 +76,7 @@ def forwarded(said, way, port):
 
 def generate(program, port):
     """Send frames into a port, until testpmd has taken them all."""
-    nicsim("gen", port, "start", f"count={FRAMES}")
-    eventually("all frames", lambda: nicsim.port(port)["wire"]["to_chip"] >= FRAMES)
+    nicsim.generate(port, FRAMES)
     eventually("all frames in testpmd",
                lambda: forwarded(program("show fwd stats all"), "RX", port) >= FRAMES, 60)
     time.sleep(1)
@@ -143,8 +143,8 @@ def back_to_linux():
     for address in PCI:
         (DRIVERS / "uio_pci_generic/unbind").write_text(address)
         Path(f"/sys/bus/pci/devices/{address}/driver_override").write_text("\n")
-    shell("modprobe ixgbe; ip link set eth0 up")
-    eventually("link", lambda: "LOWER_UP" in shell("ip link show eth0"))
+    shell(f"modprobe {sys.argv[1]}; ip link set eth0 up")
+    links_up("eth0")
 
 
 QUEUES = ("--rxq=4", "--txq=4")

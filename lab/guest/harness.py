@@ -115,6 +115,49 @@ def stop(process):
     return finish(process)
 
 
+# Interfaces and XDP programs
+
+def flow_control(interface, run=shell):
+    """Turn it on, which i40e does not by itself: what comes while no descriptor is free waits."""
+    if not re.search(r"RX:\s+on", run(f"ethtool -a {interface}")):
+        run(f"ethtool -A {interface} rx on tx on")
+
+
+def one_queue(interface, ring=4096):
+    """Bring an interface up that takes any frame and has one queue, as a socket is on one.
+
+    With flow control, and the pauses in interrupts that busy polling wants.
+    """
+    device = f"/sys/class/net/{interface}"
+    shell(f"sysctl -qw net.ipv6.conf.{interface}.disable_ipv6=1; "
+          f"ethtool -L {interface} combined 1; ethtool -G {interface} rx {ring} tx {ring}; "
+          f"echo 2 >{device}/napi_defer_hard_irqs; echo 200000 >{device}/gro_flush_timeout; "
+          f"ip link set {interface} promisc on up")
+    flow_control(interface)
+
+
+def links_up(*interfaces):
+    """Wait until interfaces have a link: an XDP program makes the drivers reset them."""
+    eventually("links", lambda: all("LOWER_UP" in shell(f"ip link show {name}")
+                                    for name in interfaces))
+
+
+@contextlib.contextmanager
+def xdp_bench(action, interface, *args):
+    """Run xdp-bench while inside, on one interface, or between it and that in `args`."""
+    with subprocess.Popen(["xdp-bench", action, interface, *args], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as process:
+        try:
+            eventually("program", lambda: process.poll() is not None or
+                       "prog/xdp" in shell(f"ip link show {interface}"))
+            links_up(interface, *(arg for arg in args if arg.startswith("eth")))
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        assert process.returncode == 0, said
+
+
 # nicsim
 
 class Nicsim:
@@ -139,6 +182,13 @@ class Nicsim:
     def port(self, number):
         """Return the counters of a port."""
         return self("counters")["ports"][number]
+
+    def generate(self, port, frames):
+        """Send frames of the generator into a port and wait until it has taken them."""
+        before = self.port(port)["wire"]["to_chip"]
+        self("gen", port, "start", f"count={frames}")
+        eventually("all frames at the port",
+                   lambda: self.port(port)["wire"]["to_chip"] - before >= frames)
 
     def verified(self, port, frames):
         """Check that a verifying sink got so many frames of a generator, each whole and once."""

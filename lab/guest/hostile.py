@@ -3,23 +3,23 @@
 """A guest that means harm to nicsim: it goes on, and a driver finds a port in order after it.
 
 Nothing here lets the port write to memory of the guest, which would harm the guest. Prints TAP.
+Argument: the driver.
 """
 
 import mmap
 import os
 import random
+import sys
+import time
 from pathlib import Path
 
-from harness import Nicsim, Tap, eventually, shell
+from harness import Nicsim, Tap, eventually, links_up, shell
 
 PCI = "0000:01:00.0"
 DEVICE = Path("/sys/bus/pci/devices", PCI)
 NOWHERE = 1 << 40  # no memory of this guest is there
-RING = 4096
-# Data sheet, 8.2.3.8 and 8.2.3.9: per queue BASE low, BASE high, length, head, tail, control
-RX = {"first": 0x1000, "step": 0x40, "tail": 0x18, "control": 0x28}
-TX = {"first": 0x6000, "step": 0x40, "tail": 0x18, "control": 0x28}
-ENABLE = 1 << 25
+QUEUES = 64
+ACCESSES = 30000
 nicsim = Nicsim()
 
 
@@ -60,29 +60,62 @@ def random_writes(registers):
     """Any value in any register, while the port may not touch memory."""
     command(2)
     chance = random.Random(82599)
-    for _ in range(30000):
-        registers.write(chance.randrange(len(registers.words)) * 4, chance.getrandbits(32))
-    for offset in range(0, 4 * len(registers.words), 4):
-        registers.read(offset)
+    words = len(registers.words)
+    for _ in range(ACCESSES):
+        registers.write(4 * chance.randrange(words), chance.getrandbits(32))
+    for _ in range(ACCESSES):
+        registers.read(4 * chance.randrange(words))
     alive()
 
 
-def rings_nowhere(registers):
-    """Rings in addresses without memory, tails beyond them, frames that come meanwhile."""
-    command(2)
-    registers.write(0, 1 << 26)  # CTRL.RST
-    command(6)
+def ixgbe_rings(registers):
+    """Enable the queues, with rings in no memory and tails beyond them."""
     registers.write(0x3000, 1)  # RXCTRL.RXEN
     registers.write(0x4A80, 1)  # DMATXCTL.TE
-    for ring in RX, TX:
-        for queue in range(64):
-            base = ring["first"] + ring["step"] * queue
-            registers.write(base, queue << 12)
+    # Data sheet, 8.2.3.8 and 8.2.3.9: base low and high, length, head, tail, control
+    for first in 0x1000, 0x6000:
+        for base in range(first, first + 0x40 * QUEUES, 0x40):
+            registers.write(base, base << 12)
             registers.write(base + 4, NOWHERE >> 32)
-            registers.write(base + 8, RING)
-            registers.write(base + ring["control"], ENABLE)
-            for tail in RING // 32, RING // 16, 0xffff:
-                registers.write(base + ring["tail"], tail)
+            registers.write(base + 8, 4096)
+            registers.write(base + 0x28, 1 << 25)
+            for tail in 128, 256, 0xffff:
+                registers.write(base + 0x18, tail)
+
+
+def i40e_rings(registers):
+    """Enable admin queues and queues, with rings and queue contexts in no memory."""
+    for queue in 0x80000, 0x80080:  # transmit, receive: base low and high, length, head, tail
+        registers.write(queue, 0)
+        registers.write(queue + 0x100, NOWHERE >> 32)
+        registers.write(queue + 0x200, 1 << 31 | 64)
+        registers.write(queue + 0x400, 63)
+    for segment in range(8):
+        registers.write(0xc0200, NOWHERE >> 32)  # PFHMC_SDDATAHIGH
+        registers.write(0xc0100, 3)  # PFHMC_SDDATALOW: valid, direct
+        registers.write(0xc0000, 1 << 31 | segment)  # PFHMC_SDCMD
+    for count in 0xc6300, 0xc6500:  # GLHMC_LANTXCNT, GLHMC_LANRXCNT
+        registers.write(count, QUEUES)
+    for queue in range(0, 4 * QUEUES, 4):
+        registers.write(0x104000 + queue, 2)  # QTX_CTL: of the function
+        for enable, tail in (0x100000, 0x108000), (0x120000, 0x128000):
+            registers.write(enable + queue, 1)
+            for value in 128, 0xffff:
+                registers.write(tail + queue, value)
+
+
+RINGS = {"ixgbe": (0, 1 << 26, ixgbe_rings),  # CTRL.RST
+         "i40e": (0x92400, 1, i40e_rings)}  # PFGEN_CTRL.PFSWR
+
+
+def rings_nowhere(registers):
+    """Rings in addresses without memory, and frames that come meanwhile."""
+    command(2)
+    control, reset, fill = RINGS[sys.argv[1]]
+    registers.write(control, reset)
+    time.sleep(0.1)
+    command(6)
+    fill(registers)
     nicsim("gen", 0, "start", "count=100")
     alive()
     assert nicsim.events(), "nothing was noticed"
@@ -109,8 +142,8 @@ def config_space():
 def driver():
     """The driver makes the port work again."""
     (DEVICE / "reset").write_text("1")
-    shell("modprobe ixgbe; ip link set eth0 promisc on up")
-    eventually("link", lambda: "LOWER_UP" in shell("ip link show eth0"))
+    shell(f"modprobe {sys.argv[1]}; ip link set eth0 promisc on up")
+    links_up("eth0")
     eventually("frames", lambda: nicsim("gen", 0, "start", "count=10") and
                int(Path("/sys/class/net/eth0/statistics/rx_packets").read_text()) > 100)
 

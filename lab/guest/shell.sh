@@ -1,11 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/guest/shell.sh: what `make shell` runs: the network cards are up, then a shell.
+# lab/guest/shell.sh WIRES DRIVER...: what `make shell` runs: the two ports of each driver's
+# card are up, then a shell.
 
-modprobe ixgbe
-ip link set eth0 up
-ip link set eth1 up
-echo "eth0 and eth1 are ports of an emulated 82599. At the other end: $1"
+port=0
+for driver in "${@:2}"; do
+	modprobe "$driver"
+	ip link set "eth$port" up
+	ip link set "eth$((port + 1))" up
+	echo "eth$port and eth$((port + 1)) are ports $port and $((port + 1)), of $driver."
+	port=$((port + 2))
+done
+echo "At the other end: $1"
 echo "nicctl counters, nicctl link 0 down, ... talk to the emulation (nicsim/README.md);"
 echo "/out/user/xdpsock --help shows what a socket can do. exit ends the guest."
 exec bash

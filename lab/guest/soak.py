@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Frames through a zero-copy socket and back for a long time: none is lost or damaged.
 
-Arguments: the seconds, and options of xdpsock. Prints TAP.
+Arguments: the driver, the seconds, and options of xdpsock. Prints TAP.
 """
 
 import sys
 import time
 
-from harness import Nicsim, Tap, eventually, shell, start_and_wait, stop
+from harness import Nicsim, Tap, eventually, links_up, one_queue, shell, start_and_wait, stop
 
 nicsim = Nicsim()
 
@@ -25,7 +25,7 @@ def soak(seconds, *args):
     """
     # Without statistics meanwhile, which nobody reads
     socket = start_and_wait("eth0", "-l", "-N", "-z", "-B", "-n", "86400", *args)
-    eventually("link", lambda: "LOWER_UP" in shell("ip link show eth0"))
+    links_up("eth0")
     end = time.monotonic() + seconds
     nicsim("gen", 0, "start")
     while time.monotonic() < end:
@@ -45,11 +45,10 @@ def soak(seconds, *args):
 def main():
     """Run it."""
     tap = Tap(nicsim.no_event)
-    shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe ixgbe; "
-          "ethtool -L eth0 combined 1; ethtool -G eth0 rx 4096 tx 4096; ip link set eth0 promisc on up; "
-          "echo 2 >/sys/class/net/eth0/napi_defer_hard_irqs; "
-          "echo 200000 >/sys/class/net/eth0/gro_flush_timeout")
-    tap.test(f"l2fwd for {sys.argv[1]} s", soak, int(sys.argv[1]), *sys.argv[2:])
+    driver, seconds, *args = sys.argv[1:]
+    shell(f"modprobe {driver}")
+    one_queue("eth0")
+    tap.test(f"l2fwd for {seconds} s", soak, int(seconds), *args)
     tap.plan()
 
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/tests/xskxceiver.sh [DRIVER]: the base's own test of AF_XDP, on the base and on the
+# lab/tests/xskxceiver{,-DRIVER}.sh: the base's own test of AF_XDP, on the base and on the
 # patched kernel: what passes on the base has to pass on the patched kernel. On veth, or
 # on two ports of DRIVER's network card with a cable between them.
 #
@@ -14,10 +14,9 @@
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-driver=${1:-}
-group=xskxceiver${driver:+-$driver}
-declare -A cards=([ixgbe]=82599)
-card=${cards[${driver:-none}]:-}
+group=$(basename "$0" .sh)
+driver=${group#xskxceiver} driver=${driver#-}
+card=${CARDS[${driver:-none}]:-}
 
 run() {
 	"$LAB/boot.sh" --timeout 1500 --name "$group-$1" \

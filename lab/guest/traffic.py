@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Traffic through ixgbe ports, the same for each way in which nicsim keeps time.
+"""Traffic through the ports of a card, the same for each way in which nicsim keeps time.
 
 eth0 is a tap of the lab, where lab/guest/peer.py listens. eth1 gets generator frames and is
-checked by a sink, which sits at eth2, too. Prints TAP. Arguments: "patched" or "base", and a
-regular expression for the names of tests.
+checked by a sink, which sits at eth2, too. Prints TAP. Arguments: the driver; "patched" or
+"base"; the timings, with commas; a regular expression for the names of tests.
 
 A test has fewer frames than the rings have descriptors: a processor of the guest that kicks
 the port in a loop keeps the others out of QEMU for up to 0.2 s (its big lock is not fair), and
@@ -14,15 +14,12 @@ what no descriptor waits for is lost then. That much is no fault of driver or mo
 import contextlib
 import itertools
 import re
-import signal
-import subprocess
 import sys
 import time
 
-from harness import (Nicsim, Tap, eventually, finish, ping, shell, start, start_and_wait, stop,
-                     transfer)
+from harness import (Nicsim, Tap, eventually, finish, links_up, one_queue, ping, shell, start,
+                     start_and_wait, stop, transfer, xdp_bench)
 
-TIMINGS = ("lockstep", "async", "late", "group", "itr", "coalesce")
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
 PORT, OTHER = 1, 2  # of the generator, and where else its frames may come out
@@ -43,14 +40,6 @@ def comes_out(sink=PORT, frames=FRAMES):
     nicsim.verified(sink, frames)
 
 
-def generate():
-    """Send the frames into eth1 and wait until the port has taken them."""
-    before = nicsim.port(PORT)["wire"]["to_chip"]
-    nicsim("gen", PORT, "start", f"count={FRAMES}")
-    eventually("all frames at the port",
-               lambda: nicsim.port(PORT)["wire"]["to_chip"] - before >= FRAMES)
-
-
 def handed_up():
     """Return how many frames the driver says it has taken out of its rings, XDP's included."""
     said = shell("ethtool -S eth1")
@@ -59,33 +48,11 @@ def handed_up():
 
 # The tests
 
-@contextlib.contextmanager
-def xdp_bench(*args):
-    """Run xdp-bench while inside."""
-    with subprocess.Popen(["xdp-bench", *args], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, text=True) as process:
-        try:
-            eventually("program", lambda: process.poll() is not None or
-                       "prog/xdp" in shell("ip link show eth1"))
-            settle()
-            yield
-        finally:
-            process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=30)
-        assert process.returncode == 0, said
-
-
-def settle():
-    """Wait until eth1 and eth2 have a link: an XDP program makes the driver reset them."""
-    eventually("links", lambda: all("LOWER_UP" in shell(f"ip link show {name}")
-                                    for name in ("eth1", "eth2")))
-
-
 def xdp(action, sink, frames, *args):
     """A native program takes every frame; what it sends comes out."""
     with xdp_bench(action, "eth1", *args), comes_out(sink, frames):
         before = handed_up()
-        generate()
+        nicsim.generate(PORT, FRAMES)
         time.sleep(1)
         assert handed_up() - before == FRAMES, handed_up() - before
 
@@ -105,8 +72,8 @@ def check_how(result, how, copy):
 def rxdrop(how, copy, busy):
     """A socket receives every frame."""
     socket = start_and_wait("eth1", "-r", *xdpsock_args(how, copy, busy))
-    settle()
-    generate()
+    links_up("eth1")
+    nicsim.generate(PORT, FRAMES)
     result = stop(socket)
     assert result["rx_packets"] == FRAMES, result
     check_how(result, how, copy)
@@ -115,9 +82,9 @@ def rxdrop(how, copy, busy):
 def l2fwd(how, copy, busy):
     """Every frame goes through a socket and back out."""
     socket = start_and_wait("eth1", "-l", *xdpsock_args(how, copy, busy))
-    settle()
+    links_up("eth1")
     with comes_out():
-        generate()
+        nicsim.generate(PORT, FRAMES)
         result = stop(socket)
     assert result["rx_packets"] == result["tx_packets"] == FRAMES, result
     check_how(result, how, copy)
@@ -133,14 +100,11 @@ def txonly(how, copy, busy):
 
 
 def set_up():
-    """Load the driver; one queue for the generator, as a socket is on one."""
-    shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe ixgbe; "
+    """Load the driver and bring the ports up."""
+    shell(f"sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe {sys.argv[1]}; "
           f"ip addr add {ADDRESS} dev eth0; ip link set eth0 up")
     for interface in "eth1", "eth2":
-        shell(f"ethtool -L {interface} combined 1; ethtool -G {interface} rx {RING} tx {RING}; "
-              f"ip link set {interface} promisc on up; "
-              f"echo 2 >/sys/class/net/{interface}/napi_defer_hard_irqs; "
-              f"echo 200000 >/sys/class/net/{interface}/gro_flush_timeout")
+        one_queue(interface, RING)
     eventually("peer", lambda: "1 received" in
                shell(f"ping -q -c 1 -W 1 {PEER_ADDRESS} || true"))
 
@@ -160,9 +124,9 @@ def main():
     """Run the tests of one kernel."""
     tap = Tap(nicsim.no_event)
     set_up()
-    hows = ("xskmap", "attach") if sys.argv[1] == "patched" else ("xskmap",)
-    wanted = sys.argv[2] if len(sys.argv) > 2 else ""
-    for timing in TIMINGS:
+    hows = ("xskmap", "attach") if sys.argv[2] == "patched" else ("xskmap",)
+    wanted = sys.argv[4] if len(sys.argv) > 4 else ""
+    for timing in sys.argv[3].split(","):
         for port in range(3):
             nicsim("timing", port, timing)
         for name, run, *args in tests(hows):

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Frames from an i40e port to an ixgbe port and back, both in one guest.
+
+eth0 and eth2 have a generator and a sink that verifies each; a cable connects eth1 and eth3,
+which lives in a network namespace. eth0 and eth1 are i40e's. Prints TAP.
+"""
+
+import contextlib
+import itertools
+
+from harness import (Tap, eventually, links_up, one_queue, ping, shell, start_and_wait,
+                     stop, transfer, xdp_bench)
+from ports import ADDRESS, MB, PEER_ADDRESS, nicsim, peer, peer_namespace, plug, plug_peer, works
+
+I40E, IXGBE = 0, 2  # ports with a generator
+PORTS = (I40E, IXGBE)
+ROUNDS, FRAMES = 5, 4000  # a round is not more than the rings hold
+
+
+def reset_sinks():
+    """Let the sinks count from zero."""
+    for port in PORTS:
+        nicsim("sink", port, "reset")
+
+
+def arrived(sink, frames):
+    """Wait until a sink has so many frames, each whole and once."""
+    eventually(f"{frames} frames at port {sink}",
+               lambda: nicsim.port(sink)["wire"]["sink"]["frames"] >= frames)
+    nicsim.verified(sink, frames)
+
+
+def redirected(*ways):
+    """What comes in at one port leaves at the other, by a device map; all ways at a time."""
+    reset_sinks()
+    with contextlib.ExitStack() as stack:
+        for source, sink in ways:
+            stack.enter_context(xdp_bench("redirect-map", f"eth{source}", f"eth{sink}"))
+        links_up(*(f"eth{port}" for port in PORTS))
+        for number in range(1, ROUNDS + 1):
+            for source, _ in ways:
+                nicsim.generate(source, FRAMES)
+            for _, sink in ways:
+                arrived(sink, number * FRAMES)
+
+
+def sockets(how, busy):
+    """Zero-copy sockets of both drivers send back what they receive, at the same time."""
+    args = ["-l", "-N", "-z", "--ring-size=4096", "--frames=8192", *(["-B"] if busy else []),
+            *(["--attach", "--force"] if how == "attach" else [])]
+    running = [start_and_wait(f"eth{port}", *args) for port in PORTS]
+    links_up(*(f"eth{port}" for port in PORTS))
+    reset_sinks()
+    for number in range(1, ROUNDS + 1):
+        for port in PORTS:
+            nicsim.generate(port, FRAMES)
+        for port in PORTS:
+            arrived(port, number * FRAMES)
+    for result in map(stop, running):
+        assert result["copy_mode"] == "zero-copy", result
+        assert result["rx_packets"] == result["tx_packets"] == ROUNDS * FRAMES, result
+
+
+def cable(mtu):
+    """Ping and TCP between the two."""
+    shell(f"ip link set eth1 mtu {mtu}")
+    peer(f"ip link set eth3 mtu {mtu}")
+    works()
+    ping(PEER_ADDRESS, options=f"-M do -s {mtu - 28}")
+    transfer(PEER_ADDRESS, 8 * MB)
+
+
+def set_up():
+    """Load both drivers; two ports get frames of the generator, two are the cable's ends."""
+    shell("modprobe i40e; modprobe ixgbe")
+    for port in PORTS:
+        one_queue(f"eth{port}")
+    plug("eth1", shell, ADDRESS)
+    plug_peer("eth3")
+
+
+def main():
+    """Run them all."""
+    tap = Tap(nicsim.no_event)
+    there, back = (I40E, IXGBE), (IXGBE, I40E)
+    with peer_namespace():
+        set_up()
+        for mtu in 1500, 9000:
+            tap.test(f"cable, MTU {mtu}", cable, mtu)
+        tap.test("XDP_REDIRECT from i40e to ixgbe", redirected, there)
+        tap.test("XDP_REDIRECT from ixgbe to i40e", redirected, back)
+        tap.test("XDP_REDIRECT both ways", redirected, there, back)
+        for how, busy in itertools.product(("xskmap", "attach"), (False, True)):
+            tap.test(f"l2fwd {how}, zero-copy{', busy poll' * busy}", sockets, how, busy)
+    tap.plan()
+
+
+if __name__ == "__main__":
+    main()

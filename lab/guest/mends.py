@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Faults of the base's i40e and ixgbe that are mended at the head of the series.
+
+Argument: "base", where each has to show, or "patched", where none may. Prints TAP.
+
+eth0 (ixgbe) and eth1 (i40e) have a generator and a sink that verifies each; a cable connects
+eth2 and eth3, of i40e, which lives in a network namespace.
+"""
+
+import contextlib
+import signal
+import socket
+import sys
+import time
+
+from harness import Tap, links_up, one_queue, shell, start_and_wait, stop, xdp_bench
+from ports import (ADDRESS, nicsim, peer_namespace, peer_socket, plug, plug_peer, settle)
+from xsk import Xsk
+
+IXGBE, I40E = 0, 1  # ports with a generator
+
+
+def shows(fault, what):
+    """Check that a fault is there on the base, and nowhere else."""
+    assert bool(fault) == (sys.argv[1] == "base"), f"{what}: {fault}"
+
+
+def received_twice():
+    """Patch 1: after a socket's Rx ring was full, ixgbe receives the last frame again.
+
+    A stopped program does not empty its ring.
+    """
+    program = start_and_wait("eth0", "-l", "-N", "-z", "--ring-size=1024", "--frames=8192")
+    links_up("eth0")
+    nicsim("sink", IXGBE, "reset")
+    for _ in range(10):
+        nicsim.generate(IXGBE, 1000)
+        time.sleep(0.2)
+        program.send_signal(signal.SIGSTOP)
+        nicsim.generate(IXGBE, 3000)
+        program.send_signal(signal.SIGCONT)
+    stop(program)
+    verify = nicsim.port(IXGBE)["wire"]["sink"]["verify"]
+    shows(verify["bad"] + verify["out_of_order"] + verify["duplicate"], verify)
+    assert verify["good"], verify
+
+
+def completes_what_was_not_sent():
+    """Patch 2: frames of XDP_TX are counted in 16 bits, from before the socket was there on.
+
+    When the count is zero again, with such frames in the ring, the socket gets completions for
+    them, though it has never sent anything.
+    """
+    burst = 32
+    with xdp_bench("tx", "eth1", "-p", "swap-macs"):
+        sent = nicsim.port(I40E)["wire"]["from_chip"]
+        while missing := 0x10000 - burst - (nicsim.port(I40E)["wire"]["from_chip"] - sent):
+            nicsim.generate(I40E, min(missing, 256))
+            time.sleep(0.01)
+        xsk = Xsk("eth1")
+        links_up("eth1")
+        for _ in range(40):
+            nicsim.generate(I40E, burst)
+            time.sleep(0.05)
+        completed = xsk.completion.producer
+        xsk.close()
+    shows(completed, "completions of frames that were not sent")
+
+
+def asks_for_wakeups():
+    """Patch 3: at the end of the Rx ring i40e wants a system call, with all buffers it needs."""
+    with xdp_bench("drop", "eth1"):
+        xsk = Xsk("eth1")
+        links_up("eth1")
+        asked = 0
+        for _ in range(100):
+            nicsim.generate(I40E, 64)
+            time.sleep(0.02)
+            asked += xsk.fill.needs_wakeup
+        left = xsk.fill.producer - xsk.fill.consumer
+        xsk.close()
+    assert left > 0, "the fill ring was empty"
+    shows(asked, "asked for a wakeup")
+
+
+def loses_after_filter():
+    """Patch 4: the frame after the status of a filter goes wrong.
+
+    The reset that answers a connection to a closed port removes a filter that is not there,
+    and what came of it takes a descriptor of the Rx ring.
+    """
+    frames = 64
+    shell("ethtool -N eth2 rx-flow-hash udp4 sdfn")
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    receiver.bind((ADDRESS, 9))
+    receiver.setblocking(False)
+    lost = 0
+    with xdp_bench("pass", "eth2"), receiver:
+        queues = [Xsk("eth2", queue) for queue in range(2)]
+        links_up("eth2")
+        settle()
+        for _ in range(10):
+            refused()
+            for _ in range(frames):
+                with peer_socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                    sender.sendto(b"", (ADDRESS, 9))
+            time.sleep(0.2)
+            lost += frames - received(receiver)
+        for xsk in queues:
+            xsk.close()
+    shows(lost, "datagrams lost")
+
+
+def refused():
+    """Let the peer connect to a port where nobody listens."""
+    with peer_socket(socket.AF_INET, socket.SOCK_STREAM) as client:
+        client.settimeout(5)
+        with contextlib.suppress(ConnectionRefusedError, TimeoutError):
+            client.connect((ADDRESS, 4242))
+
+
+def received(receiver):
+    """Return how many datagrams wait in a socket."""
+    count = 0
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            receiver.recv(1)
+            count += 1
+    return count
+
+
+TESTS = (
+    ("ixgbe receives a frame twice after a full ring", received_twice),
+    ("i40e completes frames that a socket did not send", completes_what_was_not_sent),
+    ("i40e asks for a wakeup at the end of the Rx ring", asks_for_wakeups),
+    ("i40e loses a frame after the status of a filter", loses_after_filter),
+)
+
+
+def main():
+    """Run them all."""
+    tap = Tap()
+    with peer_namespace():
+        shell("modprobe ixgbe; modprobe i40e; ethtool -L eth2 combined 2")
+        for interface in "eth0", "eth1":
+            one_queue(interface, 512)
+        plug("eth2", shell, ADDRESS)
+        plug_peer("eth3")
+        for name, run in TESTS:
+            tap.test(f"{name}: {'it shows' if sys.argv[1] == 'base' else 'no more'}", run)
+    tap.plan()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# lab/tests/{ixgbe,i40e}.sh: the driver of that name on nicsim's card for it: administration
+# with the unpatched driver of the base, traffic with the patched one, and a hostile guest.
+#
+# FULL=1 also does what says little new: two more timings, administration on the patched
+# kernel, traffic on the base.
+
+# shellcheck source=lab/tests/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+driver=$(basename "$0" .sh)
+card=${CARDS[$driver]}
+timings=lockstep,async,itr,coalesce${FULL:+,late,group}
+
+administration() {
+	"$LAB/boot.sh" --name "$driver-$1" --timeout 900 --cpus 8 --nic "$card,$card" \
+		--wire cable:0-1 "$1" -- /src/lab/guest/nic.py "$driver"
+}
+
+traffic() {
+	"$LAB/boot.sh" --name "$driver-traffic-$1" --timeout 900 --timing async \
+		--nic "$card,$card,$card" --wire tap:0,name=nic0 \
+		--wire gen:1,size=imix,flows=16,rate=20000,start=off --wire sink:1,verify \
+		--wire sink:2,verify --beside "ip addr add 192.0.2.1/24 dev nic0
+			ip link set nic0 up; exec /src/lab/guest/peer.py" \
+		"$1" -- /src/lab/guest/traffic.py "$driver" "$1" "$timings"
+}
+
+hostile() {
+	"$LAB/boot.sh" --name "$driver-hostile" --any-events --nic "$card" \
+		--wire gen:0,start=off base -- /src/lab/guest/hostile.py "$driver"
+}
+
+run() {
+	label base administration base
+	label patched traffic patched
+	label "hostile guest" hostile
+	[[ -n ${FULL:-} ]] || return 0
+	label patched administration patched
+	label base traffic base
+}
+
+join_taps run

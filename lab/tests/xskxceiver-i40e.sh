@@ -1,0 +1,1 @@
+xskxceiver.sh
