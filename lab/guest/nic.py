@@ -220,7 +220,8 @@ def new_mac():
 
 def vlan(state):
     """Tags that the port inserts and strips, or the stack; a VLAN without interface is filtered."""
-    for run, interface, address in ((shell, "eth0", VLAN_ADDRESS), (peer, "eth1", VLAN_PEER_ADDRESS)):
+    for run, interface, address in ((shell, "eth0", VLAN_ADDRESS),
+                                    (peer, "eth1", VLAN_PEER_ADDRESS)):
         run(f"ethtool -K {interface} rxvlan {state} txvlan {state}")
         run(f"ip link add link {interface} name vlan7 type vlan id 7")
         run(f"ip addr add {address}/24 dev vlan7")

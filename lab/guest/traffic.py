@@ -26,6 +26,9 @@ PORT, OTHER = 1, 2  # of the generator, and where else its frames may come out
 # Action, port where frames come out, how many, options of xdp-bench
 XDP = (("drop", PORT, 0), ("pass", PORT, 0), ("tx", PORT, FRAMES, "-p", "swap-macs"),
        ("redirect", OTHER, FRAMES, "eth2"))
+# The driver resets the port
+RESET = {"ixgbe": "ethtool -r eth1",
+         "i40e": "echo pfr >/sys/kernel/debug/i40e/0000:02:00.0/command"}
 nicsim = Nicsim()
 
 
@@ -99,6 +102,22 @@ def txonly(how, copy, busy):
     assert sent == FRAMES, sent
 
 
+def resets(how, copy, busy):
+    """Resets while frames go through a socket; after the last one, none is lost."""
+    socket = start_and_wait("eth1", "-l", *xdpsock_args(how, copy, busy))
+    nicsim("gen", PORT, "start", f"count={100 * FRAMES}")
+    for _ in range(5):
+        time.sleep(0.2)
+        shell(RESET[sys.argv[1]])
+        links_up("eth1")
+    nicsim("gen", PORT, "stop")
+    time.sleep(1)
+    with comes_out():
+        nicsim.generate(PORT, FRAMES)
+        result = stop(socket)
+    check_how(result, how, copy)
+
+
 def set_up():
     """Load the driver and bring the ports up."""
     shell(f"sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe {sys.argv[1]}; "
@@ -118,6 +137,7 @@ def tests(hows):
     for run in rxdrop, l2fwd, txonly:
         for how, copy, busy in itertools.product(hows, ("copy", "zero-copy"), (False, True)):
             yield f"{run.__name__} {how} {copy}{', busy poll' * busy}", run, how, copy, busy
+    yield "resets under traffic", resets, hows[-1], "zero-copy", False
 
 
 def main():
