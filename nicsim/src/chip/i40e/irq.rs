@@ -24,6 +24,8 @@ const INTEVENT: u32 = 1 << 0;
 /// First of eight causes of queues that use vector 0.
 const QUEUE_0: u32 = 1 << 1;
 const QUEUES_0_TO_7: u32 = 0xFF << 1;
+/// Malicious driver detection.
+pub const MAL_DETECT: u32 = 1 << 19;
 /// Global reset.
 pub const GRST: u32 = 1 << 20;
 /// Error in the private memory.

@@ -49,6 +49,8 @@ use crate::pci::{self, Function, MsixLayout};
 pub const QUEUES: usize = 128;
 /// MSI-X vectors of the function.
 pub const VECTORS: usize = 129;
+/// GL_MDET_TX: valid; the queue is in its low bits.
+const DETECTED: u32 = 1 << 31;
 const BAR0_SIZE: u64 = SPACE as u64;
 /// Registers from here on are statistics.
 const STATISTICS: u32 = at::GLPRT_GORC;
@@ -247,6 +249,8 @@ impl X710 {
             }
             at::GLGEN_RTRIG => self.trigger_reset(host, value),
             at::PFHMC_SDCMD => queues.hmc.command(registers, value),
+            // What was detected: a write clears it
+            at::GL_MDET_TX | at::PF_MDET_TX => registers.set(offset, 0),
             at::GLLAN_TXPRE_QDIS..0x0E_6530 => {
                 let block = (offset - at::GLLAN_TXPRE_QDIS) / 4;
                 queues.write_qdis(registers, block, value);
@@ -376,6 +380,7 @@ impl X710 {
             return false;
         }
         let settings = Settings { vlan_type: VLAN };
+        let malicious = host.events.count(Event::BadTxDescriptor);
         let mut ring = std::mem::take(&mut self.queues.tx[queue]);
         let done = ring.process(host, settings, work, |host, sent| match sent {
             Sent::Frame(frame) => self.send(host, queue, frame),
@@ -387,6 +392,11 @@ impl X710 {
             self.tx_active &= !(1 << queue);
         }
         self.queues.tx[queue] = ring;
+        if host.events.count(Event::BadTxDescriptor) != malicious {
+            self.registers.set(at::GL_MDET_TX, DETECTED | queue as u32);
+            self.registers.set(at::PF_MDET_TX, 1);
+            self.raise(host, irq::MAL_DETECT);
+        }
         if done.event {
             self.queue_event(host, queue, Direction::Tx);
         }

@@ -84,6 +84,8 @@ pub mod at {
     pub const PRTQF_FD_INSET: u32 = 0x25_0000;
     pub const PRTQF_FLX_PIT: u32 = 0x25_5200;
     pub const GLQF_PCNT: u32 = 0x26_6800;
+    pub const GL_MDET_TX: u32 = 0x0E_6480;
+    pub const PF_MDET_TX: u32 = 0x0E_6400;
     pub const GLQF_HASH_INSET: u32 = 0x26_7600;
     pub const GLQF_FDCNT_0: u32 = 0x26_9BAC;
     pub const GLQF_HKEY: u32 = 0x27_0140;
@@ -263,8 +265,8 @@ pub const TABLE: &[Row] = &[
     many("VSILAN_QTABLE", 0x20_0000, 4, 0x1000, ALL, 0),
     many("VSILAN_QBASE", 0x20_C800, 4, VSIS, ALL, 0),
     // Malicious driver detection
-    one("GL_MDET_TX", 0x0E_6480, ALL, 0),
-    one("PF_MDET_TX", 0x0E_6400, ALL, 0),
+    one("GL_MDET_TX", at::GL_MDET_TX, ALL, 0),
+    one("PF_MDET_TX", at::PF_MDET_TX, ALL, 0),
     many("VP_MDET_TX", 0x0E_6000, 4, 128, ALL, 0),
     one("GL_MDET_RX", 0x12_A510, ALL, 0),
     one("PF_MDET_RX", 0x12_A400, ALL, 0),

@@ -466,6 +466,25 @@ fn flow_director_steers_and_reports_what_fails() {
 }
 
 #[test]
+fn a_malicious_descriptor_is_detected() {
+    let mut machine = Machine::new(2);
+    machine.set(at::PFINT_ICR0_ENA, irq::MAL_DETECT);
+    // A frame of ten bytes
+    machine.transmit(1, 0, &[(COMMAND_BUFFER, 10 << 34 | EOP_RS)]);
+    assert!(machine.host.tx.is_empty());
+    assert_eq!(
+        machine.get(at::PFINT_ICR0) & irq::MAL_DETECT,
+        irq::MAL_DETECT
+    );
+    assert_eq!(machine.get(at::GL_MDET_TX), 1 << 31 | 1);
+    assert_eq!(machine.get(at::PF_MDET_TX), 1);
+    for register in [at::GL_MDET_TX, at::PF_MDET_TX] {
+        machine.set(register, u32::MAX);
+        assert_eq!(machine.get(register), 0);
+    }
+}
+
+#[test]
 fn loopback_and_link_down() {
     let mut machine = Machine::new(1);
     let frame = broadcast(60);
