@@ -5,6 +5,8 @@
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@echo "NIC=ixgbe or NIC=i40e before demo and shell takes the card of that driver only;"
+	@echo "WIRE='cable:0-1' is what shell has at the ports (nicsim/README.md)."
 	@echo "KSRC=/path/to/linux-6.12.y before any of them uses that tree as the base;"
 	@echo "MIRROR=URL and MIRROR_SECURITY=URL name the Debian mirrors."
 
@@ -23,14 +25,8 @@ bench: ## instructions per packet of all contestants, into results/ (bench/READM
 bench-quick: ## the few cells of it that tell the story
 	@bench/run --quick
 
-WIRE ?= cable:0-1
-
-shell: ## a shell in the patched kernel with two ixgbe ports (WIRE=cable:0-1; exit leaves)
-	@lab/build.sh patched
-	@lab/user.sh
-	@lab/nicsim.sh
-	@lab/boot.sh --tty --nic 82599,82599 $(foreach wire,$(WIRE),--wire $(wire)) \
-		--timing async --any-events patched -- /src/lab/guest/shell.sh "$(WIRE)"
+shell: ## a shell in the patched kernel with two ports of each card (exit leaves)
+	@lab/shell.sh
 
 deb: ## Debian packages of the patched kernel, in out/deb (CONFIG=lab: a small one)
 	@lab/deb.sh
