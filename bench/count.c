@@ -10,7 +10,8 @@
  *
  *   NAME COUNTER WARMUP PACKETS PORT...
  *
- * COUNTER is a key of nicsim's counters, to_chip or from_chip, added up over all ports.
+ * COUNTER is a key of nicsim's counters, to_chip or from_chip, added up over all ports, or
+ * @ADDRESS, in hexadecimal: a packet is when the block there is entered.
  * Once the guest has gone to sleep, the plugin starts the generators of these PORTs. Each
  * SAMPLE instructions it asks nicsim for the counters, while the guest stands still. After
  * WARMUP packets it begins to count, after PACKETS more it writes FOLDER/NAME.blocks, stops
@@ -63,6 +64,7 @@ static struct {
 	enum state state;
 	char name[80];
 	char counter[32];
+	__u64 address;				/* in place of it, or 0 */
 	__u64 warmup, packets;		/* as asked for */
 	char ports[32];
 	unsigned int settle;			/* samples until the generators start */
@@ -139,11 +141,17 @@ static void generators(const char *verb)
 	}
 }
 
+static __u64 times_entered(__u64 address);
+
 /* The packets so far; whether none waits at the ports, though a generator runs */
 static __u64 packets_now(bool *starved)
 {
-	const char *answer = tell("counters\n");
+	const char *answer;
 
+	*starved = false;
+	if (bench.address)
+		return times_entered(bench.address);
+	answer = tell("counters\n");
 	*starved = strstr(answer, "\"running\":true") &&
 		   sum_of(answer, "rx_wire") <= sum_of(answer, "rx_frames");
 	return sum_of(answer, bench.counter);
@@ -164,8 +172,11 @@ static bool asked(void)
 	len = 0;
 	bench.ports[0] = '\0';
 	if (sscanf(line, "%79s %31s %llu %llu %31[0-9 ]", bench.name, bench.counter,
-		   &bench.warmup, &bench.packets, bench.ports) >= 4)
+		   &bench.warmup, &bench.packets, bench.ports) >= 4) {
+		bench.address = bench.counter[0] == '@' ?
+				strtoull(bench.counter + 1, NULL, 16) : 0;
 		return true;
+	}
 	errno = EINVAL;
 	fail("request of the guest");
 	return false;
@@ -176,6 +187,35 @@ static struct counts *counts_of(int vcpu)
 	return qemu_plugin_scoreboard_find(bench.score, vcpu);
 }
 
+/* Blocks that start at the same address, in whatever process, are one */
+static unsigned int block_number(__u64 address)
+{
+	unsigned int i = (address * 0x9e3779b97f4a7c15) >> 45;
+
+	while (addresses[i] != address || !i) {
+		if (i && !addresses[i]) {
+			if (bench.num_blocks >= MAX_BLOCKS / 4 * 3)
+				return 0;
+			bench.num_blocks++;
+			addresses[i] = address;
+			return i;
+		}
+		i = (i + 1) % MAX_BLOCKS;
+	}
+	return i;
+}
+
+/* Since counting began, or before that since the guest was started */
+static __u64 times_entered(__u64 address)
+{
+	unsigned int number = block_number(address);
+	__u64 entered = 0;
+
+	for (int vcpu = 0; vcpu < qemu_plugin_num_vcpus(); vcpu++)
+		entered += counts_of(vcpu)->blocks[number].entered;
+	return entered;
+}
+
 static void begin_counting(__u64 now)
 {
 	for (int vcpu = 0; vcpu < qemu_plugin_num_vcpus(); vcpu++)
@@ -183,7 +223,7 @@ static void begin_counting(__u64 now)
 	bench.idle = 0;
 	bench.samples = 0;
 	bench.starved = 0;
-	bench.begin = now;
+	bench.begin = bench.address ? 0 : now;
 }
 
 static __u64 total_insns(void)
@@ -272,24 +312,6 @@ static void sample(unsigned int vcpu, void *data)
 		bench.settle = SETTLE;
 		bench.state = SETTLING;
 	}
-}
-
-/* Blocks that start at the same address, in whatever process, are one */
-static unsigned int block_number(__u64 address)
-{
-	unsigned int i = (address * 0x9e3779b97f4a7c15) >> 45;
-
-	while (addresses[i] != address || !i) {
-		if (i && !addresses[i]) {
-			if (bench.num_blocks >= MAX_BLOCKS / 4 * 3)
-				return 0;
-			bench.num_blocks++;
-			addresses[i] = address;
-			return i;
-		}
-		i = (i + 1) % MAX_BLOCKS;
-	}
-	return i;
 }
 
 static struct qemu_plugin_u64 entry(size_t offset)

@@ -107,12 +107,13 @@ class Process:
 class Counts:
     """The counts of one measurement."""
 
-    def __init__(self, stem, system_map):
-        """Read STEM.blocks and what the guest knows of its addresses."""
+    def __init__(self, stem, system_map, cores=1):
+        """Read STEM.blocks, of so many cores, and what the guest knows of its addresses."""
         lines = Path(f"{stem}.blocks").read_text().splitlines()
         self.total = json.loads(lines[0])
         self.blocks = [(int(cpu), int(address, 16), int(entered), int(insns))
-                       for cpu, address, entered, insns in map(str.split, lines[1:])]
+                       for cpu, address, entered, insns in map(str.split, lines[1:])
+                       if int(cpu) < cores]
         self.kernel = kernel_symbols(system_map, Path(f"{stem}.kallsyms").read_text())
         self.process = Process(Path(f"{stem}.maps").read_text())
 

@@ -1,64 +1,109 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is measured: contestants, workloads, network cards."""
+"""What is measured: network cards, contestants, workloads, and which of them together."""
 
-# Of each card: the model of nicsim, the driver of Linux
-NICS = {"ixgbe": ("82599", "ixgbe"), "i40e": ("x710", "i40e")}
+# The ports that each guest has: the model of nicsim, the driver of Linux
+PORTS = (("x710", "i40e"), ("x710", "i40e"), ("82599", "ixgbe"), ("82599", "ixgbe"))
+# Those of a card; a workload takes as many as it needs
+NICS = {"ixgbe": (2, 3), "i40e": (0, 1), "i40e-ixgbe": (0, 2), "veth": ()}
+CARDS = ("ixgbe", "i40e")
 
-XDPSOCK = {"program": "xdpsock"}
-TESTPMD = {"program": "testpmd", "kernel": "base"}
-CONTROL = {"program": "control"}
+# A new contestant is a row here; picture and tables have them in this order.
+XDPSOCK = {"program": "xdpsock", "workloads": ("rxdrop", "l2fwd", "txonly", "fwd")}
+ATTACH = {**XDPSOCK, "kernel": "patched", "options": ("--attach", "--force")}
+TESTPMD = {**XDPSOCK, "program": "testpmd", "kernel": "base"}
+AF_XDP = {"program": "af_xdp", "repeat": 1, "workloads": ("rxdrop", "l2fwd", "txonly")}
+CONTROL = {"program": "control", "repeat": 1, "workloads": ("xdp_drop", "xdp_tx", "xdp_redirect")}
 CONTESTANTS = {
     "base-xskmap": {**XDPSOCK, "kernel": "base"},
     "patched-off": {**XDPSOCK, "kernel": "patched"},
-    "attach": {**XDPSOCK, "kernel": "patched", "options": ["--attach", "--force"]},
-    "dpdk-scalar": {**TESTPMD, "options": ["--force-max-simd-bitwidth=64"]},
-    "dpdk-vector": {**TESTPMD},
-    "dpdk-af_xdp": {"program": "af_xdp", "kernel": "base"},
-    "dpdk-af_xdp-patched": {"program": "af_xdp", "kernel": "patched"},
+    "attach": ATTACH,
+    "dpdk-af_xdp": {**AF_XDP, "kernel": "base"},
+    "dpdk-af_xdp-patched": {**AF_XDP, "kernel": "patched"},
+    "dpdk-scalar": {**TESTPMD, "options": ("--force-max-simd-bitwidth=64",)},
+    "dpdk-vector": TESTPMD,
+    # Frames go on as they are: this mode does not touch them
+    "dpdk-recycle": {**TESTPMD, "forward": "recycle_mbufs", "workloads": ("l2fwd", "fwd")},
     "base-control": {**CONTROL, "kernel": "base"},
     "patched-control": {**CONTROL, "kernel": "patched"},
 }
-# A system call polls the driver twice: so it receives a batch, as much as it sends. Else the Rx
-# ring of the socket fills up, and the driver receives a frame in vain in each poll.
-WORKLOADS = {"rxdrop": {"budget": 64}, "l2fwd": {"budget": 32}, "txonly": {"budget": 64}}
-CONTROLS = {"xdp_drop": {}, "xdp_tx": {}}
-QUICK = {("base-xskmap", "rxdrop"), ("base-xskmap", "l2fwd"), ("attach", "rxdrop"),
-         ("attach", "l2fwd"), ("dpdk-scalar", "l2fwd"), ("dpdk-vector", "l2fwd")}
+# Ports; and by what the batch is divided for the budget of a poll. A system call polls the driver
+# twice: so it receives a batch, as much as it sends. Else the Rx ring of the socket fills up, and
+# the driver receives a frame in vain in each poll.
+WORKLOADS = {"rxdrop": (1, 1), "l2fwd": (1, 2), "txonly": (1, 1), "fwd": (2, 2),
+             "xdp_drop": (1, 1), "xdp_tx": (1, 1), "xdp_redirect": (1, 1)}
 
 # The same for all unless said: descriptors of the hardware rings and of the socket's, chunks of
 # the umem
-COMMON = {"cores": 1, "frame": 64, "batch": 64, "descriptors": 1024, "frames": 4096,
-          "options": [], "warmup": 50000, "packets": 200000}
-# Beyond that, for these contestants: other sizes of frames, and of the umem
-VARIED = ("base-xskmap", "attach")
-VARIATIONS = (("l2fwd", {"frame": 1518}), ("l2fwd", {"frame": "imix"}),
-              ("rxdrop", {"frames": 2048}), ("rxdrop", {"frames": 65536}))
+COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "frames": 4096,
+          "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000, "repeat": 3}
+# Of these, what may vary
+SIZES = ("cores", "queues", "mode", "frame", "batch", "frames")
+# Of the generator: with one queue, with several
+FLOWS = (1, 1024)
+# Beyond the usual cells, run once: cards, workload, contestants, what is not as usual
+TWO = ("base-xskmap", "attach")
+THREE = ("base-xskmap", "patched-off", "attach")
+COPY = {"program": "veth", "descriptors": 8192, "frames": 16384, "packets": 30000}
+VARIATIONS = (
+    (CARDS, "rxdrop", TWO, {"batch": 256}),
+    (CARDS, "l2fwd", TWO, {"batch": 256}),
+    (CARDS, "l2fwd", TWO, {"frame": 1518}),
+    (CARDS, "l2fwd", TWO, {"frame": "imix"}),
+    (("i40e",), "rxdrop", TWO, {"frames": 2048}),
+    (("i40e",), "rxdrop", TWO, {"frames": 65536}),
+    (("veth",), "rxdrop", THREE, {"mode": "skb", **COPY}),
+    (("veth",), "rxdrop", THREE, {"mode": "native", **COPY}),
+    (("veth",), "l2fwd", THREE, {"mode": "native", **COPY}),
+)
+# The cells that tell the story, and those that CI looks at: contestants, workloads, cards
+QUICK = ((("base-xskmap", "attach"), ("rxdrop", "l2fwd"), ("ixgbe",)),
+         (("dpdk-scalar", "dpdk-vector"), ("l2fwd",), ("ixgbe",)))
+SMALL = ((("patched-off", "attach"), ("rxdrop", "l2fwd"), CARDS),
+         (("patched-control",), ("xdp_drop",), CARDS))
+SUBSETS = {"quick": QUICK, "small": SMALL}
 
 
 def cell(nic, contestant, workload, **changes):
     """Return a cell of the matrix."""
-    model, driver = NICS[nic]
-    how = CONTESTANTS[contestant]
-    options = CONTROLS if how["program"] == "control" else WORKLOADS
-    return {**COMMON, "nic": nic, "model": model, "driver": driver, "workload": workload,
-            "contestant": contestant, **options[workload], **how, **changes}
-
-
-def cells(nics, quick=False):
-    """Return the cells of the matrix, each a dictionary."""
-    found = []
-    for nic in nics:
-        for contestant, how in CONTESTANTS.items():
-            workloads = how.get("workloads",
-                                CONTROLS if how["program"] == "control" else WORKLOADS)
-            found += [cell(nic, contestant, workload) for workload in workloads
-                      if not quick or (contestant, workload) in QUICK]
-        if not quick:
-            found += [cell(nic, contestant, workload, **changes)
-                      for workload, changes in VARIATIONS for contestant in VARIED]
+    ports, divisor = WORKLOADS[workload]
+    found = {**COMMON, "nic": nic, "ports": NICS[nic][:ports], "workload": workload,
+             "contestant": contestant, **CONTESTANTS[contestant], **changes}
+    found["budget"] = found["batch"] // divisor
+    found["drivers"] = sorted({PORTS[port][1] for port in found["ports"]})
     return found
 
 
-def is_usual(found):
-    """Tell whether a cell has the usual frames, umem and cores."""
-    return all(found.get(key, COMMON[key]) == COMMON[key] for key in ("cores", "frame", "frames"))
+def usual(nic):
+    """Return contestant and workload of a card's usual cells."""
+    return [(contestant, workload) for contestant, how in CONTESTANTS.items()
+            for workload in how["workloads"]
+            if nic in CARDS or workload == "fwd" and nic == "i40e-ixgbe"]
+
+
+def cells(nics=tuple(NICS), subset="all"):
+    """Return the cells of the matrix, each a dictionary."""
+    if subset != "all":
+        return [cell(nic, contestant, workload)
+                for contestants, workloads, cards in SUBSETS[subset]
+                for nic in cards if nic in nics
+                for contestant in contestants for workload in workloads]
+    found = [cell(nic, *which) for nic in nics for which in usual(nic)]
+    return found + [cell(nic, contestant, workload, repeat=1, **changes)
+                    for cards, workload, contestants, changes in VARIATIONS
+                    for nic in cards if nic in nics for contestant in contestants]
+
+
+def size(found, key):
+    """Return a size of a cell, which may be from a file of an earlier version."""
+    return found.get(key, COMMON[key])
+
+
+def unusual(found):
+    """Return what of a cell is not as usual."""
+    return {key: size(found, key) for key in SIZES if size(found, key) != COMMON[key]}
+
+
+def identity(found):
+    """Return what tells a cell from all others."""
+    return (found["nic"], found["workload"], found["contestant"],
+            *(str(size(found, key)) for key in SIZES))

@@ -3,16 +3,22 @@
 """Run the matrix of bench/matrix.py and write what was measured into the results folder.
 
 Cells with the same kernel and card share a boot; each of the runs of a cell is in a boot of
-its own.
+its own. A guest that says nothing for too long is killed; the cell that it was at is tried
+once more, as is one that failed.
 """
 
 import argparse
+import collections
 import hashlib
 import importlib.util
 import json
+import os
+import queue
+import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from itertools import groupby
 from pathlib import Path
@@ -29,10 +35,13 @@ LOST_NIC = ("rx_missed", "rx_no_descriptor", "rx_bad_length", "rx_disabled", "rx
 LOST_SOCKET = ("rx_dropped", "rx_invalid", "rx_queue_full", "tx_invalid")
 # A few frames are lost before the first poll of a socket and after the last one
 LOST_SHARE = 0.001
+# Seconds for a boot to the first cell, or for a cell; they take some 15 and 5
+LONGEST = 150
+TRIES = 2
 
 
 class Progress:
-    """Says which cell is running, how long it took so far, and how long it will take."""
+    """Says which cell ended, how long it took so far, and how long it will take."""
 
     def __init__(self, total):
         self.total, self.done, self.start = total, 0, time.monotonic()
@@ -54,17 +63,22 @@ class Progress:
 
 def boot_of(cell):
     """Return what has to be the same for cells that share a boot."""
-    return (cell["run"], cell["kernel"], cell["program"] == "testpmd", cell["nic"],
-            str(cell["frame"]), cell["cores"])
+    return str((cell["run"], cell["kernel"], cell["program"] == "testpmd", cell["frame"],
+                cell["cores"], cell["queues"] > 1))
 
 
 def boot_command(name, cells, cells_file):
     """Return the command that boots a guest for these cells."""
     folder, cell = f"/out/boot/{name}", cells[0]
+    wires = [word for port in range(len(matrix.PORTS)) for word in (
+        "--wire", f"gen:{port},size={cell['frame']},flows={matrix.FLOWS[cell['queues'] > 1]},"
+        "start=off")]
+    # Linux has one queue for each processor that there might be
+    boot = "norandmaps spectre_v2=retpoline" + (" possible_cpus=64" if cell["queues"] > 1 else "")
     return ["nice", SRC / "lab/boot.sh", "--icount", "--cpus", str(cell["cores"]), "--name", name,
-            "--timeout", str(180 + 60 * len(cells)), "--append", "norandmaps spectre_v2=retpoline",
-            "--nic", cell["model"], "--wire", f"gen:0,size={cell['frame']},start=off",
-            "--qemu-opt", "-chardev", "--qemu-opt",
+            "--timeout", str(LONGEST * (1 + len(cells))), "--append", boot,
+            # Misbehaviour is the cell's in which it was
+            "--any-events", "--nic", ",".join(model for model, _ in matrix.PORTS), *wires, "--qemu-opt", "-chardev", "--qemu-opt",
             f"socket,id=bench,path={folder}/bench.sock,server=on,wait=off",
             "--qemu-opt", "-device", "--qemu-opt", "virtserialport,chardev=bench,name=bench",
             "--qemu-opt", "-plugin", "--qemu-opt", f"file={OUT}/count.so,dir={folder},out={RAW}",
@@ -77,32 +91,89 @@ def image_of(kernel):
     return hashlib.sha256(image.read_bytes()).hexdigest()[:16]
 
 
-def run_boot(cells, progress, tries=2):
-    """Run cells in one guest; yield each with its figures. Those that failed get another guest."""
-    name = "bench"
+def lines_of(process):
+    """Yield what a process of a session of its own says; kill it if it is silent for too long."""
+    lines = queue.SimpleQueue()
+
+    def read():
+        for line in process.stdout:
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        try:
+            line = lines.get(timeout=LONGEST)
+        except queue.Empty:
+            os.killpg(process.pid, signal.SIGKILL)
+            yield f"killed: silent for {LONGEST} s\n"
+            return
+        if line is None:
+            return
+        yield line
+
+
+def run_boot(cells):
+    """Run cells in one guest; yield the words of each line that it says, the status at the end."""
     cells_file = OUT / "cells.json"
     cells_file.write_text(json.dumps(cells))
-    log = OUT / "boot.log"
-    waiting = {cell["id"]: cell for cell in cells}
-    image = image_of(cells[0]["kernel"])
-    with log.open("a") as errors, subprocess.Popen(
-            list(map(str, boot_command(name, cells, cells_file))),
-            stdout=subprocess.PIPE, stderr=errors, text=True) as process:
-        for line in process.stdout:
-            errors.write(line)
-            words = line.split()
-            if words[:1] == ["cell"] and words[2:] == ["ends"]:
-                cell = waiting.pop(words[1])
-                run = {**measured(cell), "image": image}
-                progress.say(cell, f"{run['insn_per_pkt']:.1f} instructions per packet"
-                             + (f" INVALID: {run['why']}" if run["why"] else ""))
-                yield cell, run
-    if waiting and tries > 1:
-        print(f"again, see {log}: {', '.join(waiting)}", flush=True)
-        yield from run_boot(list(waiting.values()), progress, tries - 1)
-        return
-    for cell in waiting.values():
-        progress.say(cell, f"FAILED, see {log}")
+    with (OUT / "boot.log").open("a") as log, subprocess.Popen(
+            list(map(str, boot_command("bench", cells, cells_file))), stdout=subprocess.PIPE,
+            stderr=log, text=True, start_new_session=True) as process:
+        for line in lines_of(process):
+            log.write(line)
+            log.flush()
+            yield line.split()
+    if process.returncode:
+        yield ["status", str(process.returncode)]
+
+
+class Group:
+    """Cells that share a boot."""
+
+    def __init__(self, cells, progress):
+        self.waiting = {cell["id"]: cell for cell in cells}
+        self.image = image_of(cells[0]["kernel"])
+        self.progress = progress
+        self.troubles = []
+
+    def runs(self):
+        """Yield each cell with its figures."""
+        tries = collections.Counter()
+        while self.waiting:
+            begun, why = None, ""
+            for words in run_boot(list(self.waiting.values())):
+                if words[:1] == ["cell"]:
+                    begun = words[1] if words[2] != "ends" else None
+                    why = " ".join(words[3:])
+                    if not begun:
+                        yield self.ended(self.waiting.pop(words[1]))
+                elif words[:1] in (["killed:"], ["status"]):
+                    why = why or " ".join(words)
+            blamed = [begun] if begun in self.waiting else list(self.waiting)
+            if why and not blamed:
+                self.troubles.append(f"all cells ended, but the guest did not end well: {why}")
+            tries.update(blamed)
+            for name in blamed:
+                self.failed(name, why, tries[name] >= TRIES)
+
+    def ended(self, cell):
+        """Return a cell that ended and its figures."""
+        run = {**measured(cell), "image": self.image}
+        self.progress.say(cell, f"{run['insn_per_pkt']:.1f} instructions per packet"
+                          + (f" INVALID: {run['why']}" if run["why"] else ""))
+        return cell, run
+
+    def failed(self, name, why, for_good):
+        """Say why a cell failed, and forget it if it was for good."""
+        cell = self.waiting[name]
+        text = f"{cell['nic']} {report.workload(cell)} {cell['contestant']} run {cell['run']}: {why}"
+        self.troubles.append(f"{'failed' if for_good else 'tried again'}: {text}")
+        if for_good:
+            del self.waiting[name]
+            self.progress.say(cell, f"FAILED: {why}; see out/bench/boot.log")
+        else:
+            print(f"again: {text}", flush=True)
 
 
 def lost(before, after, program):
@@ -116,18 +187,21 @@ def lost(before, after, program):
     return {key: count for key, count in found.items() if count}
 
 
-def why_invalid(counts, after, losses):
+def why_invalid(counts, ports, losses, cores=1):
     """Return why a run must not be believed, or an empty string."""
     total = counts.total
-    if total["idle"]:
+    if total["idle"] and cores == 1:
         return f"the guest was idle {total['idle']} times"
     if total["starved"]:
         return f"no frame waited in {total['starved']} of {total['samples']} samples"
     if sum(losses.values()) > LOST_SHARE * total["packets"]:
         return f"frames were lost: {losses}"
-    if any(count for port in after for count in port["events"].values()):
-        return "the model saw misbehaviour"
-    return ""
+    before, after = (collections.Counter({(number, name): count
+                                          for number, port in enumerate(side)
+                                          for name, count in port["events"].items()})
+                     for side in ports)
+    return ", ".join(f"the model saw {count} {name} at port {number}"
+                     for (number, name), count in (after - before).items())
 
 
 def is_thunk(name):
@@ -143,11 +217,11 @@ def is_poll(name):
 def measured(cell):
     """Return the figures of one run."""
     stem = RAW / cell["id"]
-    counts = fold.Counts(stem, f"/out/build-{cell['kernel']}/System.map")
+    counts = fold.Counts(stem, f"/out/build-{cell['kernel']}/System.map", cell["cores"])
     said = json.loads(Path(f"{stem}.json").read_text())
     losses = lost(said["before"], said["after"], said["program"])
     return {
-        "insn_per_pkt": counts.total["insns"] / counts.packets,
+        "insn_per_pkt": counts.insns(kernel=True) + counts.insns(kernel=False),
         "kernel_insn_per_pkt": counts.insns(kernel=True),
         "user_insn_per_pkt": counts.insns(kernel=False),
         "thunks_per_pkt": counts.entered(is_thunk),
@@ -155,7 +229,7 @@ def measured(cell):
         "wakeups_per_pkt": counts.entered("try_to_wake_up".__eq__),
         "polls_per_pkt": counts.entered(is_poll),
         "packets": counts.packets, "lost": losses,
-        "why": why_invalid(counts, said["after"], losses),
+        "why": why_invalid(counts, (said["before"], said["after"]), losses, cell["cores"]),
         "functions": counts.functions(),
     }
 
@@ -170,8 +244,8 @@ def merge(cell, runs):
     if len({run["image"] for run in runs}) > 1:
         reasons.add("the kernel was built anew between the runs")
     why = "; ".join(sorted(reasons))
-    result = {key: cell[key] for key in ("nic", "workload", "contestant", "kernel", "cores",
-                                         "frame", "batch", "descriptors", "frames")}
+    result = {key: cell[key] for key in ("nic", "workload", "contestant", "kernel", *matrix.SIZES,
+                                         "descriptors")}
     for key, value in middle.items():
         if key.endswith("_pkt"):
             result[key] = round(value, 4)
@@ -186,16 +260,21 @@ def merge(cell, runs):
 
 
 def run_all(cells, repeat):
-    """Run each cell so many times; return what is to be reported, and profiles."""
-    runs = {}
-    todo = [{**cell, "run": run, "id": f"{number}-{run}"}
-            for run in range(1, repeat + 1) for number, cell in enumerate(cells)]
+    """Run each cell; yield after each boot all that is to be reported with profiles, and troubles.
+
+    `repeat` is how often those cells run that run more than once.
+    """
+    runs, troubles = collections.defaultdict(list), []
+    todo = [{**cell, "run": run, "id": f"{number}-{run}"} for number, cell in enumerate(cells)
+            for run in range(1, (repeat or cell["repeat"] if cell["repeat"] > 1 else 1) + 1)]
     progress = Progress(len(todo))
-    for _, group in groupby(sorted(todo, key=boot_of), boot_of):
-        for cell, run in run_boot(list(group), progress):
-            runs.setdefault(cell["id"].split("-")[0], []).append(run)
-    return [merge(cell, runs[str(number)]) for number, cell in enumerate(cells)
-            if str(number) in runs]
+    for _, cells_of_boot in groupby(sorted(todo, key=boot_of), boot_of):
+        group = Group(list(cells_of_boot), progress)
+        for cell, run in group.runs():
+            runs[cell["id"].split("-")[0]].append(run)
+        troubles += group.troubles
+        yield [merge(cell, runs[str(number)]) for number, cell in enumerate(cells)
+               if str(number) in runs], troubles
 
 
 def base_version():
@@ -213,31 +292,62 @@ def draw(results):
                    check=True)
 
 
-def main():
-    """Run it."""
+def parse():
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="the cells that tell the story, once")
+    parser.add_argument("--small", action="store_true", help="the cells that CI looks at, once")
     parser.add_argument("--nic", action="append", choices=matrix.NICS, help="only this card")
     parser.add_argument("--only", action="append", default=[], metavar="WORD",
-                        help="only this contestant or workload")
+                        help="only this contestant or workload; of both, if both are named")
     parser.add_argument("--usual", action="store_true",
-                        help="only frames of 64 bytes and a umem of the usual size")
-    parser.add_argument("--repeat", type=int, help="runs of each cell (3; quick: 1)")
+                        help="only frames of 64 bytes, batches of 64 and so on")
+    parser.add_argument("--repeat", type=int, help="runs of the cells that run more than once (3)")
+    parser.add_argument("--merge", action="store_true",
+                        help="replace these cells in the results, keep the others")
+    parser.add_argument("--list", action="store_true", help="name the cells, run none")
     parser.add_argument("--results", type=Path, metavar="FOLDER",
                         help="as the lab sees it (/src/results; quick: /out/bench/quick)")
-    args = parser.parse_args()
-    results = args.results or (OUT / "quick" if args.quick else SRC / "results")
-    cells = [cell for cell in matrix.cells(args.nic or ["ixgbe"], args.quick)
-             if (not args.only or {cell["contestant"], cell["workload"]} & set(args.only))
-             and (not args.usual or matrix.is_usual(cell))]
+    parser.add_argument("--commit", default="unknown", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def chosen(args):
+    """Return the cells that are to be run."""
+    subset = "quick" if args.quick else "small" if args.small else "all"
+    found = [cell for cell in matrix.cells(args.nic or tuple(matrix.NICS), subset)
+             if not args.usual or not matrix.unusual(cell)]
+    for key in "contestant", "workload":
+        names = {cell[key] for cell in found} & set(args.only)
+        if names:
+            found = [cell for cell in found if cell[key] in names]
+    return found
+
+
+def main():
+    """Run it."""
+    args = parse()
+    cells = chosen(args)
+    if args.list:
+        print("\n".join(f"{cell['nic']} {report.workload(cell)} {cell['contestant']}"
+                        for cell in cells))
+        return 0
+    results = args.results or (SRC / "results" if not args.quick and not args.small else
+                               OUT / ("quick" if args.quick else "small"))
     RAW.mkdir(parents=True, exist_ok=True)
     for file in RAW.iterdir():
         file.unlink()
-    found = run_all(cells, args.repeat or (1 if args.quick else 3))
+    start = time.monotonic()
+    found, result = [], {}
     results.mkdir(parents=True, exist_ok=True)
-    result = {"base": base_version(), "cells": [cell for cell, _ in found]}
-    report.write(results, result, found)
-    print(report.table(result) + report.dearer(result))
+    # Not at the end only: it takes long
+    for found, troubles in run_all(cells, 1 if args.quick or args.small else args.repeat):
+        for cell, _ in found:
+            cell["commit"] = args.commit
+        result = report.write(results, base_version(), found, troubles, args.merge)
+    print(report.text(result))
+    print(f"{len(found)} of {len(cells)} cells in {Progress.clock(time.monotonic() - start)} "
+          "minutes", flush=True)
     draw(results)
     return 0 if len(found) == len(cells) and all(cell["valid"] for cell, _ in found) else 1
 

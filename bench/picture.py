@@ -18,15 +18,14 @@ import matplotlib.pyplot as plt  # noqa: E402
 import matrix  # noqa: E402
 
 KERNEL, USER = "#3465a4", "#f57900"
-ORDER = ["base-xskmap", "patched-off", "patched-xskmap", "attach", "attach-inorder",
-         "attach-inorder-fill", "all", "dpdk-af_xdp", "dpdk-scalar", "dpdk-vector", "dpdk-recycle"]
+ORDER = list(matrix.CONTESTANTS)
 
 
 def panels(cells):
     """Return {(card, workload): cells in the order of the stages}, without what is not valid."""
     found = {}
     for cell in cells:
-        if cell["valid"] and matrix.is_usual(cell) and cell["contestant"] in ORDER:
+        if cell["valid"] and not matrix.unusual(cell) and cell["contestant"] in ORDER:
             found.setdefault((cell["nic"], cell["workload"]), []).append(cell)
     for group in found.values():
         group.sort(key=lambda cell: ORDER.index(cell["contestant"]))
@@ -55,6 +54,9 @@ def main():
     """Draw the file that is named."""
     result = json.loads(Path(sys.argv[1]).read_text())
     found = panels(result["cells"])
+    if not found:
+        print("no picture: no valid cell of the usual sizes", file=sys.stderr)
+        return 0
     cards = list(dict.fromkeys(card for card, _ in found))
     columns = max(sum(card == one for card, _ in found) for one in cards)
     figure, grid = plt.subplots(len(cards), columns, squeeze=False,

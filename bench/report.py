@@ -26,14 +26,18 @@ def rows_to_markdown(header, rows):
     return "\n".join(lines) + "\n"
 
 
+# How a size is told that is not as usual
+SIZES = {"cores": "{} cores", "queues": "{} queues", "batch": "batch {}", "frames": "{} chunks",
+         "mode": "{} copy"}
+
+
 def workload(cell):
     """Return the workload, and what is not as in most cells."""
-    text = cell["workload"]
-    if cell["frame"] != matrix.COMMON["frame"]:
-        text += f", {cell['frame']}" + (" bytes" if cell["frame"] != "imix" else "")
-    if cell["frames"] != matrix.COMMON["frames"]:
-        text += f", {cell['frames']} chunks"
-    return text
+    words = [cell["workload"]]
+    for key, value in matrix.unusual(cell).items():
+        form = SIZES.get(key) or ("{}" if value == "imix" else "{} bytes")
+        words.append(form.format(value))
+    return ", ".join(words)
 
 
 def table(result):
@@ -78,16 +82,52 @@ def profile(functions, packets):
     return rows_to_markdown(["insn/packet", "%", "", "function"], rows)
 
 
-def write(folder, result, found):
-    """Write bench.json, bench.md and the profiles into the folder."""
-    (folder / "bench.json").write_text(json.dumps(result, indent=1) + "\n")
-    base = f"Base {result['base']}, 64-byte frames, one core. `bench/README.md` explains.\n\n"
-    (folder / "bench.md").write_text(f"# Instructions per packet\n\n{base}{table(result)}"
-                                      + (f"\n{dearer(result)}" if dearer(result) else ""))
+def text(result):
+    """Return all that the run has to say."""
+    notes = dearer(result) + "".join(f"* {trouble}\n" for trouble in result["troubles"])
+    return table(result) + (f"\n{notes}" if notes else "")
+
+
+def merged(folder, cells):
+    """Return the cells of the file in the folder with these in place of their like."""
+    file = folder / "bench.json"
+    old = json.loads(file.read_text())["cells"] if file.exists() else []
+    found = {matrix.identity(cell): cell for cell in [*old, *cells]}
+    order = {matrix.identity(cell): number for number, cell in enumerate(matrix.cells())}
+    return sorted(found.values(), key=lambda cell: order.get(matrix.identity(cell), len(order)))
+
+
+def sections(file):
+    """Return the parts of a file of profiles by their headings."""
+    parts = file.read_text().split("\n## ")[1:] if file.exists() else []
+    return {part.split("\n")[0]: part.split("\n", 1)[1].strip("\n") for part in parts}
+
+
+def write_profiles(folder, head, found, keep):
+    """Write a file for each contestant, with its usual cells."""
     for contestant in sorted({cell["contestant"] for cell, _ in found}):
-        text = f"# Where the instructions go: {contestant}\n\n{base}"
+        file = folder / f"profile-{contestant}.md"
+        parts = sections(file) if keep else {}
         for cell, functions in found:
-            if cell["contestant"] == contestant:
-                text += f"## {cell['nic']} {workload(cell)}\n\n"
-                text += profile(functions, cell["packets"]) + "\n"
-        (folder / f"profile-{contestant}.md").write_text(text.rstrip() + "\n")
+            if cell["contestant"] == contestant and not matrix.unusual(cell):
+                parts[f"{cell['nic']} {cell['workload']}"] = \
+                    "\n" + profile(functions, cell["packets"]).rstrip()
+        file.write_text(f"# Where the instructions go: {contestant}\n\n{head}"
+                        + "\n\n".join(f"## {name}\n{part}" for name, part in parts.items())
+                        + "\n")
+
+
+def write(folder, base, found, troubles, keep):
+    """Write bench.json, bench.md and the profiles into the folder; return what is in the first.
+
+    With `keep` other cells that are there stay.
+    """
+    cells = [cell for cell, _ in found]
+    result = {"base": base, "cells": merged(folder, cells) if keep else cells,
+              "troubles": troubles}
+    (folder / "bench.json").write_text(json.dumps(result, indent=1) + "\n")
+    head = (f"Base {base}; 64-byte frames, batch 64, one core and one queue unless said. "
+            "`bench/README.md` explains.\n\n")
+    (folder / "bench.md").write_text(f"# Instructions per packet\n\n{head}{text(result)}")
+    write_profiles(folder, head, found, keep)
+    return result

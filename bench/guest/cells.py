@@ -17,19 +17,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, "/src/lab/guest")
+sys.path[:0] = ["/src/lab/guest", "/src/bench"]
 # pylint: disable=wrong-import-position
+import matrix  # noqa: E402
 from harness import Nicsim, eventually, shell  # noqa: E402
 
 OUT = Path("/out/bench/raw")
-INTERFACE = "eth0"
-PCI = "0000:01:00.0"
 DRIVERS = Path("/sys/bus/pci/drivers")
 # Of the guest's seconds. Where a program spins, one is 10^9 instructions; a guest without one
 # is idle until frames come, and needs many seconds for a few instructions.
 LONGEST = {"control": 1000}
 LONGEST_SPINNING = 3
-FROM_WIRE = {"rxdrop", "l2fwd", "xdp_drop", "xdp_tx"}
+BUSY_POLL = ["-N", "-z", "-B"]
 nicsim = Nicsim()
 
 
@@ -43,40 +42,63 @@ def port_named(name):
 plugin = port_named("bench")
 
 
-def link_is_up():
-    """Tell whether the interface has a carrier."""
-    return "LOWER_UP" in shell(f"ip link show {INTERFACE}")
+def device_of(port):
+    """Return the folder of a port's PCI device."""
+    return Path(f"/sys/bus/pci/devices/0000:{port + 1:02}:00.0")
+
+
+def let_drive(driver, ports):
+    """Say which driver may take these ports; an empty name is for the one that knows them."""
+    for port in ports:
+        (device_of(port) / "driver_override").write_text(driver + "\n")
 
 
 class Kernel:
-    """The interface with its Linux driver."""
+    """The interfaces with their Linux drivers."""
 
     def __init__(self, cell):
         self.cell = cell
-        sys_class = f"/sys/class/net/{INTERFACE}"
+        let_drive("none", range(len(matrix.PORTS)))
+        let_drive("", cell["ports"])
         shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.core.bpf_jit_enable=1 "
-              f"kernel.kptr_restrict=0; modprobe {cell['driver']}; "
-              f"ethtool -L {INTERFACE} combined 1; "
-              f"ethtool -G {INTERFACE} rx {cell['descriptors']} tx {cell['descriptors']}; "
-              f"echo 2 > {sys_class}/napi_defer_hard_irqs; "
-              f"echo 200000 > {sys_class}/gro_flush_timeout; "
-              f"ip link set {INTERFACE} promisc on up")
+              f"kernel.kptr_restrict=0; modprobe -a {' '.join(cell['drivers'])}")
+        self.interfaces = [next((device_of(port) / "net").iterdir()).name
+                           for port in cell["ports"]]
+        for name in self.interfaces:
+            shell(f"ethtool -L {name} combined {cell['queues']}; "
+                  f"ethtool -G {name} rx {cell['descriptors']} tx {cell['descriptors']}; "
+                  f"echo 2 > /sys/class/net/{name}/napi_defer_hard_irqs; "
+                  f"echo 200000 > /sys/class/net/{name}/gro_flush_timeout; "
+                  f"ip link set {name} promisc on up")
+
+    def link_is_up(self):
+        """Tell whether the interfaces have a carrier."""
+        return all("LOWER_UP" in shell(f"ip link show {name}") for name in self.interfaces)
 
     def end(self):
-        """Leave the interface as it was found."""
-        shell(f"rmmod {self.cell['driver']}")
+        """Leave the interfaces as they were found."""
+        shell(f"rmmod {' '.join(self.cell['drivers'])}")
 
 
 class Xdpsock(Kernel):
-    """xdpsock on queue 0."""
+    """xdpsock on queue 0, or on more."""
 
     def __init__(self, cell):
         super().__init__(cell)
+        self.start()
+
+    def start(self):
+        """Start it and wait until it is bound and the link is up."""
+        cell = self.cell
+        options = [f"--interface={name}" for name in self.interfaces]
+        frames = cell["frames"] * cell["queues"] * len(self.interfaces)
+        if cell["queues"] > 1:
+            options.append(f"--queues={cell['queues']}")
         self.process = subprocess.Popen(
-            ["/out/bench/user/xdpsock", "-i", INTERFACE, "-q", "0", "--json", "-n", "86400",
-             "-N", "-z", "-B", f"--{cell['workload']}", f"--batch-size={cell['batch']}",
-             f"--ring-size={cell['descriptors']}", f"--frames={cell['frames']}",
-             f"--busy-poll-budget={cell['budget']}", *cell["options"]],
+            [*self.command(), "/out/bench/user/xdpsock", "--json", "-n", "86400",
+             f"--{cell['workload']}", f"--batch-size={cell['batch']}",
+             f"--ring-size={cell['descriptors']}", f"--frames={frames}",
+             *options, *self.modes(), *cell["options"]],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         said = ""
         while ", program id " not in said:
@@ -85,20 +107,67 @@ class Xdpsock(Kernel):
             said += line
         # Virtual time passes at once while nobody computes
         self.process.send_signal(signal.SIGSTOP)
-        eventually("link", link_is_up)
+        eventually("link", self.link_is_up)
         self.process.send_signal(signal.SIGCONT)
+
+    def command(self):
+        """Return what comes before the command."""
+        return []
+
+    def modes(self):
+        """Return the options that say how the socket works."""
+        return [*BUSY_POLL, f"--busy-poll-budget={self.cell['budget']}"]
 
     def pid(self):
         """Return the process that is measured."""
         return self.process.pid
 
-    def end(self):
+    def stop(self):
         """End it and return what it says."""
         self.process.send_signal(signal.SIGINT)
         out, err = self.process.communicate(timeout=120)
         assert self.process.returncode == 0, err
-        super().end()
         return json.loads(out.splitlines()[-1])
+
+    def end(self):
+        said = self.stop()
+        super().end()
+        return said
+
+
+class Veth(Xdpsock):
+    """xdpsock in copy mode on one end of a pair of veth; an xdpsock at the other end sends.
+
+    Both are on the one processor, and take turns of some milliseconds: the first one sleeps in
+    poll() until frames came, and its rings have room for those of a turn.
+    """
+
+    def __init__(self, cell):  # pylint: disable=super-init-not-called
+        self.cell = cell
+        shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.core.bpf_jit_enable=1 "
+              "kernel.kptr_restrict=0; ip link add va type veth peer name vb; "
+              "ip link set va up; ip link set vb up")
+        self.interfaces = ["va"]
+        self.start()
+        self.sender = subprocess.Popen(
+            [*self.command(), "/out/bench/user/xdpsock", "-i", "vb", "--txonly", "-S", f"--batch-size={cell['batch']}",
+             "-n", "86400", *cell["options"]], stdout=subprocess.DEVNULL)
+
+    def link_is_up(self):
+        return True
+
+    def command(self):
+        return ["chrt", "--batch", "0"]
+
+    def modes(self):
+        return ["-c", "-p", "-S" if self.cell["mode"] == "skb" else "-N"]
+
+    def end(self):
+        self.sender.send_signal(signal.SIGINT)
+        self.sender.wait(60)
+        said = self.stop()
+        shell("ip link del va")
+        return said
 
 
 class Control(Kernel):
@@ -106,9 +175,14 @@ class Control(Kernel):
 
     def __init__(self, cell):
         super().__init__(cell)
-        shell(f"ip link set dev {INTERFACE} xdpdrv obj /out/bench/control.bpf.o "
+        name = self.interfaces[0]
+        shell(f"ip link set dev {name} xdpdrv obj /out/bench/control.bpf.o "
               f"sec {cell['workload']}")
-        eventually("link", link_is_up)
+        if cell["workload"] == "xdp_redirect":
+            index = int(Path(f"/sys/class/net/{name}/ifindex").read_text()).to_bytes(4, "little")
+            shell("bpftool map update name control_ports key 0 0 0 0 value "
+                  + " ".join(map(str, index)))
+        eventually("link", self.link_is_up)
 
     def pid(self):
         """Return a process in place of one that is measured: there is none."""
@@ -116,7 +190,7 @@ class Control(Kernel):
 
     def end(self):
         """Take the program away."""
-        shell(f"ip link set dev {INTERFACE} xdpdrv off")
+        shell(f"ip link set dev {self.interfaces[0]} xdpdrv off")
         super().end()
 
 
@@ -124,7 +198,7 @@ class Testpmd:
     """DPDK's testpmd: both of its threads on the one processor, the first one sleeps."""
 
     PROMPT = "testpmd> "
-    FORWARD = {"rxdrop": "rxonly", "txonly": "txonly", "l2fwd": "macswap"}
+    FORWARD = {"rxdrop": "rxonly", "txonly": "txonly", "l2fwd": "macswap", "fwd": "io"}
 
     def __init__(self, cell):
         shell("modprobe uio_pci_generic; echo 160 >/proc/sys/vm/nr_hugepages")
@@ -137,22 +211,24 @@ class Testpmd:
              f"--rxd={cell['descriptors']}", f"--txd={cell['descriptors']}", "--txpkts=60"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.until_prompt()
-        eventually("link", lambda: " up " in self("show port summary 0"))
+        eventually("link", lambda: all(" up " in self(f"show port summary {port}")
+                                       for port in range(max(1, len(cell["ports"])))))
         self("start")
 
-    def take(self, _cell):
-        """Take the card from Linux; return what tells DPDK of it."""
-        device = Path("/sys/bus/pci/devices", PCI)
-        if (device / "driver").exists():
-            (device / "driver/unbind").write_text(PCI)
-        (device / "driver_override").write_text("uio_pci_generic")
-        (DRIVERS / "uio_pci_generic/bind").write_text(PCI)
-        return ["-a", PCI]
+    def take(self, cell):
+        """Take the ports from Linux; return what tells DPDK of them."""
+        self.ports = cell["ports"]
+        let_drive("uio_pci_generic", self.ports)
+        for device in map(device_of, self.ports):
+            if (device / "driver").exists():
+                (device / "driver/unbind").write_text(device.name)
+            (DRIVERS / "uio_pci_generic/bind").write_text(device.name)
+        return [word for port in self.ports for word in ("-a", device_of(port).name)]
 
     def give_back(self):
-        """Leave the card without a driver."""
-        (DRIVERS / "uio_pci_generic/unbind").write_text(PCI)
-        Path(f"/sys/bus/pci/devices/{PCI}/driver_override").write_text("\n")
+        """Leave the ports without a driver."""
+        for port in self.ports:
+            (DRIVERS / "uio_pci_generic/unbind").write_text(device_of(port).name)
 
     def until_prompt(self):
         """Return what it says until it waits for a command."""
@@ -186,21 +262,25 @@ class AfXdp(Testpmd):
 
     def take(self, cell):
         self.kernel = Kernel(cell)
-        return ["--no-pci", "--vdev", f"net_af_xdp0,iface={INTERFACE},start_queue=0,"
+        return ["--no-pci", "--vdev", f"net_af_xdp0,iface={self.kernel.interfaces[0]},start_queue=0,"
                 f"queue_count=1,busy_budget={cell['budget']}"]
 
     def give_back(self):
         self.kernel.end()
 
 
-PROGRAMS = {"xdpsock": Xdpsock, "control": Control, "testpmd": Testpmd, "af_xdp": AfXdp}
+PROGRAMS = {"xdpsock": Xdpsock, "veth": Veth, "control": Control, "testpmd": Testpmd, "af_xdp": AfXdp}
 
 
 def measure(cell):
     """Have the plugin count; nothing else happens in the guest meanwhile."""
-    what = "to_chip {warmup} {packets} 0" if cell["workload"] in FROM_WIRE else \
-        "from_chip {warmup} {packets}"
-    plugin.write(f"{cell['id']} {what.format(**cell)}\n".encode())
+    counter, ports = "to_chip", cell["ports"]
+    if cell["nic"] == "veth":
+        counter = "@" + shell("grep ' __xsk_rcv$' /proc/kallsyms").split()[0]
+    if cell["workload"] == "txonly":
+        counter, ports = "from_chip", ()
+    plugin.write(f"{cell['id']} {counter} {cell['warmup']} {cell['packets']} "
+                 f"{' '.join(map(str, ports))}\n".encode())
     longest = LONGEST.get(cell["program"], LONGEST_SPINNING)
     ready, _, _ = select.select([plugin], [], [], longest)
     assert ready, f"no {cell['packets']} packets in {longest} s"
