@@ -23,6 +23,7 @@
 #include "xdpsock_opts.h"
 #include "xdpsock_port.h"
 #include "xdpsock_report.h"
+#include "xsk_fastpath.h"
 
 enum { SIGNAL_TICK = 1, SIGNAL_STOP = 2 };
 
@@ -66,13 +67,45 @@ static __u32 round_rxdrop(struct xsk_port *port, __u32 budget)
 
 static void count_completed(struct xsk_port *port, __u32 n)
 {
-	xsk_ring_cons__release(&port->comp, n);
 	port->outstanding -= n;
 	port->count.tx += n;
 }
 
-/* l2fwd, fwd: what has been sent may be filled again, where it came from */
-static __u32 completed_to_fill(struct xsk_port *port)
+/* In order: slots of the Tx ring that are complete, at most @max from *@from */
+static __u32 completed_slots(const struct xsk_port *port, __u32 max,
+			     __u32 *from)
+{
+	*from = port->tx.cached_prod - port->outstanding;
+	return at_most(xsk_fastpath__tx_completed(port->tx.consumer, *from),
+		       max);
+}
+
+/* In order, a free slot still has the address of what it completed */
+static __u32 tx_room(struct xsk_port *port, __u32 max)
+{
+	if (port->inorder)
+		return at_most(max, port->tx.size - port->outstanding);
+	return xsk_prod_nb_free(&port->tx, max);
+}
+
+static __u32 slots_to_fill(struct xsk_port *port)
+{
+	struct xsk_ring_prod *fill = &port->peer->fill;
+	__u32 room = xsk_prod_nb_free(fill, port->batch);
+	__u32 from, to, n;
+
+	n = completed_slots(port, at_most(port->batch, room), &from);
+	if (!n)
+		return 0;
+	to = reserve(fill, n);
+	for (__u32 i = 0; i < n; i++)
+		*xsk_ring_prod__fill_addr(fill, to + i) =
+			xsk_ring_prod__tx_desc(&port->tx, from + i)->addr;
+	xsk_ring_prod__submit(fill, n);
+	return n;
+}
+
+static __u32 comp_to_fill(struct xsk_port *port)
 {
 	struct xsk_ring_prod *fill = &port->peer->fill;
 	__u32 room = xsk_prod_nb_free(fill, port->batch);
@@ -86,6 +119,25 @@ static __u32 completed_to_fill(struct xsk_port *port)
 		*xsk_ring_prod__fill_addr(fill, to + i) =
 			*xsk_ring_cons__comp_addr(&port->comp, from + i);
 	xsk_ring_prod__submit(fill, n);
+	xsk_ring_cons__release(&port->comp, n);
+	return n;
+}
+
+/* Most chunks are back in the Rx queue by now; a surplus may be ours again */
+static __u32 recycled(struct xsk_port *port)
+{
+	__u32 from;
+
+	comp_to_fill(port);
+	return completed_slots(port, port->tx.size, &from);
+}
+
+/* l2fwd, fwd: what has been sent may be filled again, where it came from */
+static __u32 completed_to_fill(struct xsk_port *port)
+{
+	__u32 n = port->recycle ? recycled(port) :
+		  port->inorder ? slots_to_fill(port) : comp_to_fill(port);
+
 	count_completed(port, n);
 	return n;
 }
@@ -95,7 +147,7 @@ static inline __attribute__((always_inline))
 __u32 received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
 {
 	struct xsk_port *out = port->peer;
-	__u32 room = xsk_prod_nb_free(&out->tx, budget);
+	__u32 room = tx_room(out, budget);
 	__u32 from, to, n;
 
 	n = xsk_ring_cons__peek(&port->rx, at_most(budget, room), &from);
@@ -144,8 +196,31 @@ static __u32 completed_to_free(struct xsk_port *port)
 	for (__u32 i = 0; i < n; i++)
 		port->free[port->num_free++] =
 			*xsk_ring_cons__comp_addr(&port->comp, from + i);
+	xsk_ring_cons__release(&port->comp, n);
 	count_completed(port, n);
 	return n;
+}
+
+/* txonly in order: a slot and the chunk with its number are free together */
+static __u32 slots_to_tx(struct xsk_port *port, __u32 budget)
+{
+	__u32 slot = port->tx.cached_prod & port->tx.mask;
+	struct xdp_desc *desc;
+	__u32 from, done, n;
+
+	done = completed_slots(port, port->batch, &from);
+	count_completed(port, done);
+	n = at_most(tx_room(port, budget), port->tx.size - slot);
+	if (!n)
+		return done;
+	reserve(&port->tx, n);
+	desc = xsk_ring_prod__tx_desc(&port->tx, slot);
+	for (__u32 i = 0; i < n; i++)
+		desc[i] = (struct xdp_desc){ port->free[slot + i],
+					     port->packet_len, 0 };
+	xsk_ring_prod__submit(&port->tx, n);
+	port->outstanding += n;
+	return done + n;
 }
 
 static __u32 free_to_tx(struct xsk_port *port, __u32 budget)
@@ -166,8 +241,11 @@ static __u32 free_to_tx(struct xsk_port *port, __u32 budget)
 
 static __u32 round_txonly(struct xsk_port *port, __u32 budget)
 {
-	__u32 n = completed_to_free(port);
+	__u32 n;
 
+	if (port->inorder)
+		return slots_to_tx(port, budget);
+	n = completed_to_free(port);
 	return n + free_to_tx(port, budget);
 }
 

@@ -21,6 +21,8 @@ enum opt_kind { OPT_HELP, OPT_INTERFACE, OPT_NUMBER, OPT_CHOICE };
 enum {
 	KEY_ATTACH = UCHAR_MAX + 1,
 	KEY_FORCE,
+	KEY_INORDER,
+	KEY_RECYCLE,
 	KEY_FWD,
 	KEY_QUEUES,
 	KEY_RING_SIZE,
@@ -72,6 +74,12 @@ static const struct opt_spec specs[] = {
 	       "use XDP_ATTACH: no program, no XSKMAP"),
 	CHOICE(KEY_FORCE, "force", force, 1,
 	       "with --attach: fail, do not fall back"),
+	CHOICE(KEY_INORDER, "inorder", inorder, 1,
+	       "use XDP_TX_INORDER: the Tx ring's consumer\n"
+	       "completes, not the completion ring"),
+	CHOICE(KEY_RECYCLE, "recycle", recycle, 1,
+	       "with --inorder: what was sent goes back to\n"
+	       "the Rx queue that it came from (l2fwd, fwd)"),
 	CHOICE('p', "poll", poll, 1, "wait in poll()"),
 	CHOICE('m', "no-need-wakeup", no_need_wakeup, 1,
 	       "do not use XDP_USE_NEED_WAKEUP"),
@@ -272,6 +280,14 @@ static int check(const struct xdpsock_opts *opts)
 			       "-S or -z");
 	if (!is_power_of_2(opts->ring_size))
 		return mistake("%s has to be a power of two", "--ring-size");
+	if (opts->recycle && !opts->inorder)
+		return mistake("--recycle needs %s", "--inorder");
+	if (opts->recycle && opts->bench != BENCH_L2FWD &&
+	    opts->bench != BENCH_FWD)
+		return mistake("--recycle is for %s", "l2fwd and fwd");
+	if (opts->inorder && opts->frames < opts->ring_size)
+		return mistake("--inorder needs at least as many %s as --ring-size",
+			       "--frames");
 	if (!is_power_of_2(opts->frame_size) || opts->frame_size > page_size)
 		return mistake("%s has to be a power of two, at most a page",
 			       "--frame-size");

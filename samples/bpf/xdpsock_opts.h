@@ -24,6 +24,8 @@ struct xdpsock_opts {
 	unsigned int mode;		/* enum xdpsock_mode */
 	unsigned int copy;		/* enum xdpsock_copy */
 	unsigned int attach;		/* XDP_ATTACH, not XSKMAP */
+	unsigned int inorder;
+	unsigned int recycle;
 	unsigned int force;		/* no fallback */
 	unsigned int poll;
 	unsigned int no_need_wakeup;

@@ -110,6 +110,15 @@ static int ask_to_attach(struct xsk_port *port)
 	return xsk_fastpath__attach(port_fd(port), flags);
 }
 
+/* Before bind() */
+static int ask_for_order(struct xsk_port *port)
+{
+	if (!port->opts->inorder || !port->has_tx)
+		return 0;
+	port->inorder = true;
+	return xsk_fastpath__tx_inorder(port_fd(port), 1);
+}
+
 static int set_busy_poll(const struct xsk_port *port)
 {
 	static const int prefer = 1, usecs = 20;
@@ -143,6 +152,8 @@ static int libxdp_open(struct xsk_port *port, enum xdpsock_mode mode)
 	};
 	int err = is_first(port) ? ask_to_attach(port) : 0;
 
+	if (!err && is_first(port))
+		err = ask_for_order(port);
 	if (err)
 		return err;
 	/* xsk_fastpath.h says why this and the options before work this way */
@@ -176,6 +187,7 @@ static int share_open(struct xsk_port *port)
 	int err = xsk_share_open(&port->share, &rings);
 
 	err = err ?: ask_to_attach(port);
+	err = err ?: ask_for_order(port);
 	return err ?: xsk_share_bind(&port->share, port->ifindex, port->queue,
 				     xsk_umem__fd(port->ports->umem));
 }
@@ -263,6 +275,15 @@ static int port_open(struct xsk_port *port, enum xdpsock_mode mode)
 	return err;
 }
 
+/* What a socket sends came from its peer, and goes back there */
+static int pair(struct xsk_port *port)
+{
+	if (!port->opts->recycle)
+		return 0;
+	port->recycle = true;
+	return xsk_fastpath__recycle(port->fd, port->peer->fd);
+}
+
 /* On failure @failed is the socket that it was for */
 static int try_open(struct xsk_ports *ports, enum xdpsock_mode mode,
 		    struct xsk_port *failed)
@@ -276,6 +297,10 @@ static int try_open(struct xsk_ports *ports, enum xdpsock_mode mode,
 	*failed = ports->port[0];
 	for (unsigned int i = 0; !err && i < ports->num; i++) {
 		err = port_open(&ports->port[i], mode);
+		*failed = ports->port[i];
+	}
+	for (unsigned int i = 0; !err && i < ports->num; i++) {
+		err = pair(&ports->port[i]);
 		*failed = ports->port[i];
 	}
 	if (err)
@@ -292,7 +317,7 @@ static const char *explain(int err)
 	case EAFNOSUPPORT:
 		return "no AF_XDP: the kernel has to be built with CONFIG_XDP_SOCKETS";
 	case ENOPROTOOPT:
-		return "this kernel has no XDP_ATTACH: leave out --attach or --force";
+		return "this kernel has no fast path: leave out --attach or --force, --inorder, --recycle";
 	case EBUSY:
 		return "busy: close the socket there (ss --xdp -p), or detach the XDP program";
 	case EEXIST:

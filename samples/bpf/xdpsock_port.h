@@ -50,6 +50,8 @@ struct xsk_port {
 
 	bool has_rx;
 	bool has_tx;
+	bool inorder;		/* Tx completes by the ring's consumer */
+	bool recycle;		/* what was sent goes to the peer's Rx queue */
 	bool wake_always;	/* no flag of the kernel says when to wake it */
 	bool busy_poll;
 	bool poll;
