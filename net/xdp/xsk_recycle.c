@@ -32,6 +32,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/xdp_sock_drv.h>
+#include <net/xsk_unroll.h>
 
 #include "xsk_inorder.h"
 #include "xsk_queue.h"
@@ -245,29 +246,49 @@ bool xsk_recycle_waiting(const struct xsk_buff_pool *pool)
 	return false;
 }
 
+/* Give @count chunks in a row to the device. Returns how many there were */
+static u32 xsk_recycle_take_row(const struct xsk_buff_pool *pool,
+				const u64 *addrs, size_t count, void *slot,
+				size_t step, __le64 *rx_desc)
+{
+	struct xdp_buff_xsk *xskb, *heads = pool->heads;
+	const u64 addrs_cnt = pool->addrs_cnt;
+	const u32 shift = pool->chunk_shift;
+	const __le64 *first = rx_desc;
+	size_t i;
+
+	xsk_unrolled_for(i = 0; i < count; i++) {
+		/* It went to the completion ring */
+		if (unlikely(addrs[i] >= addrs_cnt))
+			continue;
+
+		xskb = &heads[addrs[i] >> shift];
+		*(struct xdp_buff **)slot = &xskb->xdp;
+		slot += step;
+		rx_desc[0] = cpu_to_le64(xskb->dma);
+		rx_desc[1] = 0;
+		rx_desc += 2;
+	}
+
+	return (rx_desc - first) / 2;
+}
+
 /* Give @recycle's chunks to the device. Returns how many of at most @count */
 static u32 xsk_recycle_take(struct xsk_recycle *recycle,
 			    struct xsk_buff_pool *pool, void *slot,
 			    size_t step, __le64 *rx_desc, u32 count)
 {
-	const u64 *addrs = recycle->addrs;
-	u32 read = recycle->read, mask = recycle->mask, done = 0;
-	u32 end = read + min(count, xsk_recycle_available(recycle));
-	struct xdp_buff_xsk *xskb;
-	u64 addr;
+	u32 read = recycle->read, done = 0, index, row;
 
-	while (read != end) {
-		addr = addrs[read++ & mask];
-		/* It went to the completion ring */
-		if (unlikely(addr >= pool->addrs_cnt))
-			continue;
-
-		xskb = &pool->heads[addr >> pool->chunk_shift];
-		*(struct xdp_buff **)slot = &xskb->xdp;
-		slot += step;
-		*rx_desc++ = cpu_to_le64(xskb->dma);
-		*rx_desc++ = 0;
-		done++;
+	count = min(count, xsk_recycle_available(recycle));
+	while (count) {
+		index = read & recycle->mask;
+		row = min(count, recycle->mask + 1 - index);
+		done += xsk_recycle_take_row(pool, &recycle->addrs[index], row,
+					     slot + done * step, step,
+					     rx_desc + done * 2);
+		read += row;
+		count -= row;
 	}
 
 	/* The Tx queue can note others there, now that they were read */

@@ -6,6 +6,7 @@
  */
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_direct.h>
+#include <net/xsk_unroll.h>
 
 #include "i40e.h"
 #include "i40e_txrx_common.h"
@@ -25,7 +26,7 @@ static_assert(sizeof(union i40e_rx_desc) == 16);
  * more, or the next one is not of one buffer.
  */
 static u32 i40e_xsk_direct_span(struct i40e_ring *rx_ring,
-				struct xsk_direct *direct, u32 count,
+				struct xsk_direct *direct, size_t count,
 				unsigned int *bytes)
 {
 	u32 ntc = rx_ring->next_to_clean;
@@ -33,10 +34,11 @@ static u32 i40e_xsk_direct_span(struct i40e_ring *rx_ring,
 	struct xdp_buff **bi = &rx_ring->rx_bi_zc[ntc];
 	struct xdp_desc *desc = direct->desc;
 	unsigned int total = 0;
-	u32 i, size;
+	size_t i;
+	u32 size;
 	u64 qword;
 
-	for (i = 0; i < count; i++) {
+	xsk_unrolled_for(i = 0; i < count; i++) {
 		qword = le64_to_cpu(READ_ONCE(rx_desc[i].wb.qword1.status_error_len));
 		size = FIELD_GET(I40E_RXD_QW1_LENGTH_PBUF_MASK, qword);
 		/* Zero is "not yet", or a status of the flow director */

@@ -6,6 +6,7 @@
  */
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_direct.h>
+#include <net/xsk_unroll.h>
 
 #include "ixgbe.h"
 #include "ixgbe_txrx_common.h"
@@ -24,7 +25,7 @@ static_assert(sizeof(union ixgbe_adv_rx_desc) == 16);
  * more, or the next one is not of one buffer.
  */
 static u32 ixgbe_xsk_direct_span(struct ixgbe_ring *rx_ring,
-				 struct xsk_direct *direct, u32 count,
+				 struct xsk_direct *direct, size_t count,
 				 unsigned int *bytes)
 {
 	u32 ntc = rx_ring->next_to_clean;
@@ -32,9 +33,10 @@ static u32 ixgbe_xsk_direct_span(struct ixgbe_ring *rx_ring,
 	struct ixgbe_rx_buffer *bi = &rx_ring->rx_buffer_info[ntc];
 	struct xdp_desc *desc = direct->desc;
 	unsigned int total = 0;
-	u32 i, size;
+	size_t i;
+	u32 size;
 
-	for (i = 0; i < count; i++) {
+	xsk_unrolled_for(i = 0; i < count; i++) {
 		size = le16_to_cpu(READ_ONCE(rx_desc[i].wb.upper.length));
 		/* Zero is "not yet" */
 		if (size - 1 >= direct->max_len)
