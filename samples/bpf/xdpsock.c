@@ -13,7 +13,9 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 
@@ -21,6 +23,7 @@
 #include "xdpsock_opts.h"
 #include "xdpsock_port.h"
 #include "xdpsock_report.h"
+#include "xsk_fastpath.h"
 
 enum { SIGNAL_TICK = 1, SIGNAL_STOP = 2 };
 
@@ -64,50 +67,125 @@ static __u32 round_rxdrop(struct xsk_port *port, __u32 budget)
 
 static void count_completed(struct xsk_port *port, __u32 n)
 {
-	xsk_ring_cons__release(&port->comp, n);
 	port->outstanding -= n;
 	port->count.tx += n;
 }
 
-/* l2fwd: what has been sent may be filled again */
-static __u32 completed_to_fill(struct xsk_port *port)
+/* In order: slots of the Tx ring that are complete, at most @max from *@from */
+static __u32 completed_slots(const struct xsk_port *port, __u32 max,
+			     __u32 *from)
 {
-	__u32 room = xsk_prod_nb_free(&port->fill, port->batch);
+	*from = port->tx.cached_prod - port->outstanding;
+	return at_most(xsk_fastpath__tx_completed(port->tx.consumer, *from),
+		       max);
+}
+
+/* In order, a free slot still has the address of what it completed */
+static __u32 tx_room(struct xsk_port *port, __u32 max)
+{
+	if (port->inorder)
+		return at_most(max, port->tx.size - port->outstanding);
+	return xsk_prod_nb_free(&port->tx, max);
+}
+
+static __u32 slots_to_fill(struct xsk_port *port)
+{
+	struct xsk_ring_prod *fill = &port->peer->fill;
+	__u32 room = xsk_prod_nb_free(fill, port->batch);
+	__u32 from, to, n;
+
+	n = completed_slots(port, at_most(port->batch, room), &from);
+	if (!n)
+		return 0;
+	to = reserve(fill, n);
+	for (__u32 i = 0; i < n; i++)
+		*xsk_ring_prod__fill_addr(fill, to + i) =
+			xsk_ring_prod__tx_desc(&port->tx, from + i)->addr;
+	xsk_ring_prod__submit(fill, n);
+	return n;
+}
+
+static __u32 comp_to_fill(struct xsk_port *port)
+{
+	struct xsk_ring_prod *fill = &port->peer->fill;
+	__u32 room = xsk_prod_nb_free(fill, port->batch);
 	__u32 from, to, n;
 
 	n = xsk_ring_cons__peek(&port->comp, at_most(port->batch, room), &from);
 	if (!n)
 		return 0;
-	to = reserve(&port->fill, n);
+	to = reserve(fill, n);
 	for (__u32 i = 0; i < n; i++)
-		*xsk_ring_prod__fill_addr(&port->fill, to + i) =
+		*xsk_ring_prod__fill_addr(fill, to + i) =
 			*xsk_ring_cons__comp_addr(&port->comp, from + i);
-	xsk_ring_prod__submit(&port->fill, n);
+	xsk_ring_prod__submit(fill, n);
+	xsk_ring_cons__release(&port->comp, n);
+	return n;
+}
+
+/* Most chunks are back in the Rx queue by now; a surplus may be ours again */
+static __u32 recycled(struct xsk_port *port)
+{
+	__u32 from;
+
+	comp_to_fill(port);
+	return completed_slots(port, port->tx.size, &from);
+}
+
+/* l2fwd, fwd: what has been sent may be filled again, where it came from */
+static __u32 completed_to_fill(struct xsk_port *port)
+{
+	__u32 n = port->recycle ? recycled(port) :
+		  port->inorder ? slots_to_fill(port) : comp_to_fill(port);
+
 	count_completed(port, n);
 	return n;
 }
 
-static __u32 received_to_tx(struct xsk_port *port, __u32 budget)
+/* Entries of a ring from @index to its end */
+static __u32 row_of(__u32 index, __u32 size)
 {
-	__u32 room = xsk_prod_nb_free(&port->tx, budget);
+	return size - (index & (size - 1));
+}
+
+/* Inline, for an own loop with and without @swap */
+static inline __attribute__((always_inline))
+void move_row(struct xdp_desc *to, const struct xdp_desc *from, __u32 n,
+	      char *area, bool swap)
+{
+	for (__u32 i = 0; i < n; i++) {
+		const __u64 addr = from[i].addr;
+
+		if (swap)
+			frame_swap_macs(area + addr);
+		to[i] = (struct xdp_desc){ addr, from[i].len, 0 };
+	}
+}
+
+/* Inline, for an own loop with and without @swap */
+static inline __attribute__((always_inline))
+__u32 received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
+{
+	struct xsk_port *out = port->peer;
+	__u32 room = tx_room(out, budget);
 	__u32 from, to, n;
 
 	n = xsk_ring_cons__peek(&port->rx, at_most(budget, room), &from);
 	if (!n)
 		return 0;
-	to = reserve(&port->tx, n);
-	for (__u32 i = 0; i < n; i++) {
-		const struct xdp_desc *desc =
-			xsk_ring_cons__rx_desc(&port->rx, from + i);
-
-		frame_swap_macs(port->area + desc->addr);
-		*xsk_ring_prod__tx_desc(&port->tx, to + i) =
-			(struct xdp_desc){ desc->addr, desc->len, 0 };
+	to = reserve(&out->tx, n);
+	for (__u32 done = 0, row; done < n; done += row) {
+		row = at_most(row_of(from + done, port->rx.size),
+			      row_of(to + done, out->tx.size));
+		row = at_most(row, n - done);
+		move_row(xsk_ring_prod__tx_desc(&out->tx, to + done),
+			 xsk_ring_cons__rx_desc(&port->rx, from + done), row,
+			 port->area, swap);
 	}
-	xsk_ring_prod__submit(&port->tx, n);
+	xsk_ring_prod__submit(&out->tx, n);
 	xsk_ring_cons__release(&port->rx, n);
 	port->count.rx += n;
-	port->outstanding += n;
+	out->outstanding += n;
 	return n;
 }
 
@@ -115,7 +193,15 @@ static __u32 round_l2fwd(struct xsk_port *port, __u32 budget)
 {
 	__u32 n = completed_to_fill(port);
 
-	return n + received_to_tx(port, budget);
+	return n + received_to_tx(port, budget, true);
+}
+
+/* Frames go on as they are */
+static __u32 round_fwd(struct xsk_port *port, __u32 budget)
+{
+	__u32 n = completed_to_fill(port);
+
+	return n + received_to_tx(port, budget, false);
 }
 
 /* txonly: what has been sent may be sent again, it still holds the frame */
@@ -129,8 +215,31 @@ static __u32 completed_to_free(struct xsk_port *port)
 	for (__u32 i = 0; i < n; i++)
 		port->free[port->num_free++] =
 			*xsk_ring_cons__comp_addr(&port->comp, from + i);
+	xsk_ring_cons__release(&port->comp, n);
 	count_completed(port, n);
 	return n;
+}
+
+/* txonly in order: a slot and the chunk with its number are free together */
+static __u32 slots_to_tx(struct xsk_port *port, __u32 budget)
+{
+	__u32 slot = port->tx.cached_prod & port->tx.mask;
+	struct xdp_desc *desc;
+	__u32 from, done, n;
+
+	done = completed_slots(port, port->batch, &from);
+	count_completed(port, done);
+	n = at_most(tx_room(port, budget), port->tx.size - slot);
+	if (!n)
+		return done;
+	reserve(&port->tx, n);
+	desc = xsk_ring_prod__tx_desc(&port->tx, slot);
+	for (__u32 i = 0; i < n; i++)
+		desc[i] = (struct xdp_desc){ port->free[slot + i],
+					     port->packet_len, 0 };
+	xsk_ring_prod__submit(&port->tx, n);
+	port->outstanding += n;
+	return done + n;
 }
 
 static __u32 free_to_tx(struct xsk_port *port, __u32 budget)
@@ -151,8 +260,11 @@ static __u32 free_to_tx(struct xsk_port *port, __u32 budget)
 
 static __u32 round_txonly(struct xsk_port *port, __u32 budget)
 {
-	__u32 n = completed_to_free(port);
+	__u32 n;
 
+	if (port->inorder)
+		return slots_to_tx(port, budget);
+	n = completed_to_free(port);
 	return n + free_to_tx(port, budget);
 }
 
@@ -160,10 +272,11 @@ static const round_fn rounds[] = {
 	[BENCH_RXDROP] = round_rxdrop,
 	[BENCH_TXONLY] = round_txonly,
 	[BENCH_L2FWD] = round_l2fwd,
+	[BENCH_FWD] = round_fwd,
 };
 
 struct run {
-	struct xsk_port *port;
+	struct xsk_ports *ports;
 	struct report report;
 	unsigned int reported;		/* second of the last statistics */
 	unsigned int ticks_to_drain;	/* once stopping */
@@ -207,7 +320,7 @@ static int start_ticking(void)
 
 static void on_tick(struct run *run)
 {
-	const struct xdpsock_opts *opts = run->port->opts;
+	const struct xdpsock_opts *opts = run->ports->opts;
 	unsigned int seconds = report_seconds(&run->report);
 
 	if (run->stopping) {
@@ -232,20 +345,30 @@ static void handle_signals(struct run *run)
 		on_tick(run);
 }
 
+/* Packets that the sockets took together, or will have sent */
+static __u64 packets_done(const struct xsk_ports *ports)
+{
+	__u64 done = 0;
+
+	for (unsigned int i = 0; i < ports->num; i++) {
+		const struct xsk_port *port = &ports->port[i];
+
+		done += port->has_rx ? port->count.rx :
+				       port->count.tx + port->outstanding;
+	}
+	return done;
+}
+
 /* How many new packets the next round may handle */
 static __u32 budget(const struct run *run)
 {
-	const struct xsk_port *port = run->port;
-	__u32 limit = port->opts->packets;
-	__u64 done;
+	const struct xdpsock_opts *opts = run->ports->opts;
 
 	if (run->stopping)
 		return 0;
-	if (!limit)
-		return port->batch;
-	done = port->has_rx ? port->count.rx :
-			      port->count.tx + port->outstanding;
-	return at_most(port->batch, limit - done);
+	if (!opts->packets)
+		return opts->batch;
+	return at_most(opts->batch, opts->packets - packets_done(run->ports));
 }
 
 /* Frames handed to Tx are waited for: 1 to 2 s, or with -C alone for ever */
@@ -253,48 +376,69 @@ static bool finished(const struct run *run, __u32 limit)
 {
 	if (limit)
 		return false;
-	return !run->port->outstanding || !run->ticks_to_drain;
+	for (unsigned int i = 0; i < run->ports->num; i++) {
+		if (run->ports->port[i].outstanding)
+			return !run->ticks_to_drain;
+	}
+	return true;
+}
+
+static int failed(const struct xsk_port *port, int err)
+{
+	fprintf(stderr, "xdpsock: socket on %s queue %u no longer works: %s\n",
+		port->interface, port->queue,
+		err == -ENXIO ? "the interface is gone" : strerror(-err));
+	return 1;
 }
 
 static int run_rounds(struct run *run)
 {
-	struct xsk_port *port = run->port;
-	round_fn round = rounds[port->opts->bench];
-	__u32 limit, moved;
-	int err = 0;
+	struct xsk_ports *ports = run->ports;
+	round_fn round = rounds[ports->opts->bench];
+	struct xsk_port *port = ports->port;
+	struct xsk_port *end = port + ports->num;
+	__u32 limit, moved, moved_by_all = 0;
+	int err;
 
-	while (!err) {
+	for (;;) {
 		if (__atomic_load_n(&signals, __ATOMIC_RELAXED))
 			handle_signals(run);
 		limit = budget(run);
 		if (finished(run, limit))
 			return 0;
 		moved = round(port, limit);
-		err = xsk_port_wake_tx(port);
-		if (!moved && !err)
+		moved_by_all |= moved;
+		err = xsk_port_wake_tx(port->peer);
+		if (!moved && !err && !port->poll)
 			err = xsk_port_idle(port);
+		if (err)
+			return failed(port, err);
+		if (++port < end)
+			continue;
+		port = ports->port;
+		if (!moved_by_all && port->poll && (err = xsk_ports_wait(ports)))
+			return failed(port, err);
+		moved_by_all = 0;
 	}
-	fprintf(stderr, "xdpsock: socket on %s queue %u no longer works: %s\n",
-		port->opts->interface, port->opts->queue,
-		err == -ENXIO ? "the interface is gone" : strerror(-err));
-	return 1;
 }
 
 int main(int argc, char **argv)
 {
 	struct xdpsock_opts opts;
-	struct xsk_port port;
-	struct run run = { .port = &port, .ticks_to_drain = 2 };
+	struct xsk_ports ports;
+	struct run run = { .ports = &ports, .ticks_to_drain = 2 };
 	int status = xdpsock_parse(&opts, argc, argv);
 
 	if (status >= 0)
 		return status;
-	if (catch_signals() || xsk_port_open(&port, &opts))
+	if (catch_signals() || xsk_ports_open(&ports, &opts))
 		return 1;
-	report_start(&run.report, &port);
+	if (report_start(&run.report, &ports))
+		return 1;
 	status = start_ticking() || run_rounds(&run);
-	xsk_port_refresh(&port);
+	xsk_ports_refresh(&ports);
 	report_end(&run.report);
-	xsk_port_close(&port);
+	xsk_ports_close(&ports);
+	free(ports.port);
 	return status;
 }

@@ -11,7 +11,7 @@ CFLAGS ?= -O2
 XDPSOCK_CFLAGS := -Wall -Wextra -Werror -MMD -Itools/net/xsk -I$(O)/include
 
 XDPSOCK_OBJS := $(addprefix $(O)/, xdpsock.o xdpsock_frame.o xdpsock_opts.o \
-	xdpsock_port.o xdpsock_report.o)
+	xdpsock_port.o xdpsock_report.o xdpsock_share.o)
 PROGS := $(O)/xdpsock $(O)/xsk_attach_example
 # The rest of include/uapi is not for user space: take this one header only.
 UAPI := $(O)/include/linux/if_xdp_fastpath.h

@@ -4,15 +4,20 @@
 
 #include <string.h>
 #include <linux/if_ether.h>
+#include <linux/types.h>
 
 static inline void frame_swap_macs(void *frame)
 {
 	struct ethhdr *eth = (struct ethhdr *)frame;
-	unsigned char dest[ETH_ALEN];
+	__u32 head;
+	__u16 tail;
 
-	memcpy(dest, eth->h_dest, ETH_ALEN);
+	/* In registers: an array would be on the stack */
+	memcpy(&head, eth->h_dest, sizeof(head));
+	memcpy(&tail, eth->h_dest + sizeof(head), sizeof(tail));
 	memcpy(eth->h_dest, eth->h_source, ETH_ALEN);
-	memcpy(eth->h_source, dest, ETH_ALEN);
+	memcpy(eth->h_source, &head, sizeof(head));
+	memcpy(eth->h_source + sizeof(head), &tail, sizeof(tail));
 }
 
 /*

@@ -15,12 +15,16 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-enum opt_kind { OPT_HELP, OPT_TEXT, OPT_NUMBER, OPT_CHOICE };
+enum opt_kind { OPT_HELP, OPT_INTERFACE, OPT_NUMBER, OPT_CHOICE };
 
 /* Keys of options that have no letter */
 enum {
 	KEY_ATTACH = UCHAR_MAX + 1,
 	KEY_FORCE,
+	KEY_INORDER,
+	KEY_RECYCLE,
+	KEY_FWD,
+	KEY_QUEUES,
 	KEY_RING_SIZE,
 	KEY_FRAMES,
 	KEY_BUDGET,
@@ -37,9 +41,6 @@ struct opt_spec {
 	const char *help;
 };
 
-#define TEXT(key, name, field, help) \
-	{ key, name, OPT_TEXT, offsetof(struct xdpsock_opts, field), \
-	  0, 0, help }
 #define NUMBER(key, name, field, min, max, help) \
 	{ key, name, OPT_NUMBER, offsetof(struct xdpsock_opts, field), \
 	  min, max, help }
@@ -48,13 +49,20 @@ struct opt_spec {
 	  0, value, help }
 
 static const struct opt_spec specs[] = {
-	TEXT('i', "interface", interface, "network interface"),
+	{ .key = 'i', .name = "interface", .kind = OPT_INTERFACE,
+	  .help = "network interface; --fwd takes two" },
 	NUMBER('q', "queue", queue, 0, 65535, "its queue"),
+	NUMBER(KEY_QUEUES, "queues", queues, 1, 1024,
+	       "so many queues from that one on, a socket for\n"
+	       "each; all sockets share the umem"),
 	CHOICE('r', "rxdrop", bench, BENCH_RXDROP,
 	       "benchmark: receive and drop"),
 	CHOICE('t', "txonly", bench, BENCH_TXONLY, "benchmark: send"),
 	CHOICE('l', "l2fwd", bench, BENCH_L2FWD,
 	       "benchmark: swap MACs and send back"),
+	CHOICE(KEY_FWD, "fwd", bench, BENCH_FWD,
+	       "benchmark: send out of the other interface,\n"
+	       "in both directions"),
 	CHOICE('S', "xdp-skb", mode, MODE_SKB,
 	       "generic XDP, in copy mode"),
 	CHOICE('N', "xdp-native", mode, MODE_NATIVE,
@@ -66,6 +74,12 @@ static const struct opt_spec specs[] = {
 	       "use XDP_ATTACH: no program, no XSKMAP"),
 	CHOICE(KEY_FORCE, "force", force, 1,
 	       "with --attach: fail, do not fall back"),
+	CHOICE(KEY_INORDER, "inorder", inorder, 1,
+	       "use XDP_TX_INORDER: the Tx ring's consumer\n"
+	       "completes, not the completion ring"),
+	CHOICE(KEY_RECYCLE, "recycle", recycle, 1,
+	       "with --inorder: what was sent goes back to\n"
+	       "the Rx queue that it came from (l2fwd, fwd)"),
 	CHOICE('p', "poll", poll, 1, "wait in poll()"),
 	CHOICE('m', "no-need-wakeup", no_need_wakeup, 1,
 	       "do not use XDP_USE_NEED_WAKEUP"),
@@ -97,6 +111,7 @@ static const struct opt_spec specs[] = {
 };
 
 static const struct xdpsock_opts defaults = {
+	.queues = 1,
 	.batch = 64,
 	.ring_size = 2048,
 	.frames = 4096,
@@ -107,7 +122,7 @@ static const struct xdpsock_opts defaults = {
 
 static bool takes_argument(const struct opt_spec *spec)
 {
-	return spec->kind == OPT_TEXT || spec->kind == OPT_NUMBER;
+	return spec->kind == OPT_INTERFACE || spec->kind == OPT_NUMBER;
 }
 
 static unsigned int *number_field(struct xdpsock_opts *opts,
@@ -134,7 +149,7 @@ static void print_option(const struct opt_spec *spec)
 
 	snprintf(name, sizeof(name), "--%s%s", spec->name,
 		 spec->kind == OPT_NUMBER ? "=N" :
-		 spec->kind == OPT_TEXT ? "=NAME" : "");
+		 spec->kind == OPT_INTERFACE ? "=NAME" : "");
 	if (spec->key <= UCHAR_MAX)
 		printf("  -%c, %-22s", spec->key, name);
 	else
@@ -148,7 +163,8 @@ static void print_option(const struct opt_spec *spec)
 static void print_usage(void)
 {
 	puts("Usage: xdpsock -i NAME (-r | -t | -l) [OPTION]...\n"
-	     "Benchmark of an AF_XDP socket on one queue of an interface.\n");
+	     "       xdpsock -i NAME -i NAME --fwd [OPTION]...\n"
+	     "Benchmark of AF_XDP sockets on queues of network interfaces.\n");
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++)
 		print_option(&specs[i]);
 	puts("\nA number in parentheses is the default. Without -S, -N, -z and\n"
@@ -193,6 +209,16 @@ static int store_choice(struct xdpsock_opts *opts, const struct opt_spec *spec)
 	return -1;
 }
 
+static int store_interface(struct xdpsock_opts *opts, const char *name)
+{
+	if (opts->num_interfaces == XDPSOCK_MAX_INTERFACES)
+		return mistake("'%s' is one interface too many", name);
+	if (!if_nametoindex(name))
+		return mistake("no interface has the name '%s'", name);
+	opts->interfaces[opts->num_interfaces++] = name;
+	return -1;
+}
+
 static int store(struct xdpsock_opts *opts, int key, const char *text)
 {
 	const struct opt_spec *spec = specs;
@@ -204,9 +230,8 @@ static int store(struct xdpsock_opts *opts, int key, const char *text)
 		return store_number(opts, spec, text);
 	case OPT_CHOICE:
 		return store_choice(opts, spec);
-	case OPT_TEXT:
-		*(const char **)((char *)opts + spec->offset) = text;
-		return -1;
+	case OPT_INTERFACE:
+		return store_interface(opts, text);
 	case OPT_HELP:
 		break;
 	}
@@ -219,19 +244,35 @@ static bool is_power_of_2(unsigned int n)
 	return !(n & (n - 1));
 }
 
-static int check(struct xdpsock_opts *opts)
+static int check_interfaces(const struct xdpsock_opts *opts)
 {
-	unsigned int page_size = getpagesize();
+	unsigned int wanted = opts->bench == BENCH_FWD ? 2 : 1;
 
-	if (!opts->interface)
+	if (!opts->num_interfaces)
 		return mistake("no interface given: use %s", "-i NAME");
-	opts->ifindex = if_nametoindex(opts->interface);
-	if (!opts->ifindex)
-		return mistake("no interface has the name '%s'",
-			       opts->interface);
 	if (!opts->bench)
 		return mistake("no benchmark given: use one of %s",
-			       "-r, -t and -l");
+			       "-r, -t, -l and --fwd");
+	if (opts->num_interfaces != wanted)
+		return mistake(wanted == 2 ? "--fwd wants %s" :
+				"a second interface is of use with %s only",
+			       wanted == 2 ? "two interfaces" : "--fwd");
+	if (wanted == 2 && !strcmp(opts->interfaces[0], opts->interfaces[1]))
+		return mistake("%s twice: -l sends back out of an interface",
+			       opts->interfaces[0]);
+	if (opts->frames < opts->queues * opts->num_interfaces)
+		return mistake("each socket needs a chunk: use more %s",
+			       "--frames");
+	return -1;
+}
+
+static int check(const struct xdpsock_opts *opts)
+{
+	unsigned int page_size = getpagesize();
+	int ret = check_interfaces(opts);
+
+	if (ret >= 0)
+		return ret;
 	if (opts->force && !opts->attach)
 		return mistake("--force means nothing without %s", "--attach");
 	if (opts->mode == MODE_SKB && opts->copy == COPY_ZERO)
@@ -239,6 +280,14 @@ static int check(struct xdpsock_opts *opts)
 			       "-S or -z");
 	if (!is_power_of_2(opts->ring_size))
 		return mistake("%s has to be a power of two", "--ring-size");
+	if (opts->recycle && !opts->inorder)
+		return mistake("--recycle needs %s", "--inorder");
+	if (opts->recycle && opts->bench != BENCH_L2FWD &&
+	    opts->bench != BENCH_FWD)
+		return mistake("--recycle is for %s", "l2fwd and fwd");
+	if (opts->inorder && opts->frames < opts->ring_size)
+		return mistake("--inorder needs at least as many %s as --ring-size",
+			       "--frames");
 	if (!is_power_of_2(opts->frame_size) || opts->frame_size > page_size)
 		return mistake("%s has to be a power of two, at most a page",
 			       "--frame-size");

@@ -2,19 +2,30 @@
 #ifndef XDPSOCK_OPTS_H
 #define XDPSOCK_OPTS_H
 
-enum xdpsock_bench { BENCH_UNSET, BENCH_RXDROP, BENCH_TXONLY, BENCH_L2FWD };
+enum xdpsock_bench {
+	BENCH_UNSET,
+	BENCH_RXDROP,
+	BENCH_TXONLY,
+	BENCH_L2FWD,
+	BENCH_FWD,
+};
 enum xdpsock_mode { MODE_AUTO, MODE_SKB, MODE_NATIVE };
 enum xdpsock_copy { COPY_AUTO, COPY_YES, COPY_ZERO };
 
+#define XDPSOCK_MAX_INTERFACES 2
+
 /* What the command line asks for. Numbers and choices are unsigned int. */
 struct xdpsock_opts {
-	const char *interface;
-	unsigned int ifindex;
-	unsigned int queue;
+	const char *interfaces[XDPSOCK_MAX_INTERFACES];
+	unsigned int num_interfaces;
+	unsigned int queue;		/* the first one */
+	unsigned int queues;
 	unsigned int bench;		/* enum xdpsock_bench */
 	unsigned int mode;		/* enum xdpsock_mode */
 	unsigned int copy;		/* enum xdpsock_copy */
 	unsigned int attach;		/* XDP_ATTACH, not XSKMAP */
+	unsigned int inorder;
+	unsigned int recycle;
 	unsigned int force;		/* no fallback */
 	unsigned int poll;
 	unsigned int no_need_wakeup;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* xdpsock: a socket with its umem, from open to close, and its system calls */
+/* xdpsock: sockets and their umem, from open to close, and their system calls */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <linux/if_link.h>
+#include <net/if.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -25,59 +26,100 @@ static void say(const char *text)
 	fprintf(stderr, "xdpsock: %s\n", text);
 }
 
-static int umem_open(struct xsk_port *port)
+static bool is_first(const struct xsk_port *port)
 {
-	const struct xdpsock_opts *opts = port->opts;
-	struct xsk_umem_config config = {
-		.fill_size = 2,
+	return port == port->ports->port;
+}
+
+/* Also before bind() */
+static int port_fd(const struct xsk_port *port)
+{
+	if (port->share.fd)
+		return port->share.fd;
+	return port->xsk ? xsk_socket__fd(port->xsk) :
+			   xsk_umem__fd(port->ports->umem);
+}
+
+static __u32 fill_size(const struct xsk_ports *ports)
+{
+	__u32 chunks = ports->opts->frames / ports->num;
+	__u32 size = 2;
+
+	while (size < chunks)
+		size *= 2;
+	return size;
+}
+
+static int umem_open(struct xsk_ports *ports)
+{
+	const struct xdpsock_opts *opts = ports->opts;
+	const struct xsk_umem_config config = {
+		.fill_size = fill_size(ports),
 		.comp_size = opts->ring_size,
 		.frame_size = opts->frame_size,
 	};
+	struct xsk_port *first = ports->port;
 	void *area;
 
-	while (config.fill_size < opts->frames)
-		config.fill_size *= 2;
-	port->area_size = (__u64)opts->frames * opts->frame_size;
-	area = mmap(NULL, port->area_size, PROT_READ | PROT_WRITE,
+	ports->area_size = (__u64)opts->frames * opts->frame_size;
+	area = mmap(NULL, ports->area_size, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (area == MAP_FAILED)
 		return -errno;
-	port->area = area;
-	return xsk_umem__create(&port->umem, area, port->area_size,
-				&port->fill, &port->comp, &config);
+	ports->area = area;
+	return xsk_umem__create(&ports->umem, area, ports->area_size,
+				&first->fill, &first->comp, &config);
 }
 
-/* Before bind(): ask for XDP_ATTACH, or settle for program and XSKMAP */
-static int choose_path(struct xsk_port *port)
+/* Whether it will be XDP_ATTACH, or program and XSKMAP */
+static int choose_path(struct xsk_ports *ports)
 {
-	const struct xdpsock_opts *opts = port->opts;
-	__u32 flags = 0;
+	const struct xdpsock_opts *opts = ports->opts;
 	__u64 features;
 	int err;
 
-	port->binding.attach = false;
 	if (!opts->attach)
 		return 0;
-	err = xsk_fastpath__features(xsk_umem__fd(port->umem), &features);
+	err = xsk_fastpath__features(xsk_umem__fd(ports->umem), &features);
 	if (err)
 		return err;
-	if (!(features & XDP_FASTPATH_F_ATTACH)) {
-		if (opts->force)
-			return -ENOPROTOOPT;
-		say("this kernel has no XDP_ATTACH; falling back to program and XSKMAP");
+	ports->attach = features & XDP_FASTPATH_F_ATTACH;
+	if (ports->attach)
 		return 0;
-	}
+	if (opts->force)
+		return -ENOPROTOOPT;
+	say("this kernel has no XDP_ATTACH; falling back to program and XSKMAP");
+	return 0;
+}
+
+/* Before bind() */
+static int ask_to_attach(struct xsk_port *port)
+{
+	const struct xdpsock_opts *opts = port->opts;
+	__u32 flags = 0;
+
+	port->binding.attach = port->ports->attach;
+	if (!port->binding.attach)
+		return 0;
 	if (opts->mode == MODE_SKB)
 		flags |= XDP_ATTACH_F_SKB_MODE;
 	if (opts->mode == MODE_NATIVE)
 		flags |= XDP_ATTACH_F_DRV_MODE;
 	if (opts->force)
 		flags |= XDP_ATTACH_F_FORCE;
-	port->binding.attach = true;
-	return xsk_fastpath__attach(xsk_umem__fd(port->umem), flags);
+	return xsk_fastpath__attach(port_fd(port), flags);
 }
 
-static int set_busy_poll(struct xsk_port *port)
+/* Before bind() */
+static int ask_for_order(struct xsk_port *port)
+{
+	if (!port->opts->inorder || !port->has_tx)
+		return 0;
+	port->inorder = true;
+	return xsk_fastpath__tx_inorder(port_fd(port), 1);
+}
+
+static int set_busy_poll(const struct xsk_port *port)
 {
 	static const int prefer = 1, usecs = 20;
 	const __u32 budget = port->opts->budget ?: port->batch;
@@ -93,23 +135,27 @@ static int set_busy_poll(struct xsk_port *port)
 	if (!port->busy_poll)
 		return 0;
 	for (size_t i = 0; i < 3; i++) {
-		if (setsockopt(xsk_umem__fd(port->umem), SOL_SOCKET,
-			       options[i].name, options[i].value, sizeof(int)))
+		if (setsockopt(port->fd, SOL_SOCKET, options[i].name,
+			       options[i].value, sizeof(int)))
 			return -errno;
 	}
 	return 0;
 }
 
-static int socket_open(struct xsk_port *port, enum xdpsock_mode mode)
+/* By libxdp, which has options set before bind() on a umem's first socket only */
+static int libxdp_open(struct xsk_port *port, enum xdpsock_mode mode)
 {
 	const struct xdpsock_opts *opts = port->opts;
 	struct xsk_socket_config config = {
 		.rx_size = opts->ring_size,
 		.tx_size = opts->ring_size,
 	};
-	int tries = BUSY_TRIES;
-	int err;
+	int err = is_first(port) ? ask_to_attach(port) : 0;
 
+	if (!err && is_first(port))
+		err = ask_for_order(port);
+	if (err)
+		return err;
 	/* xsk_fastpath.h says why this and the options before work this way */
 	if (port->binding.attach)
 		config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
@@ -121,53 +167,89 @@ static int socket_open(struct xsk_port *port, enum xdpsock_mode mode)
 		config.bind_flags |= XDP_COPY;
 	if (!opts->no_need_wakeup)
 		config.bind_flags |= XDP_USE_NEED_WAKEUP;
-
-	do {
-		err = xsk_socket__create(&port->xsk, opts->interface,
-					 opts->queue, port->umem,
+	return xsk_socket__create_shared(&port->xsk, port->interface,
+					 port->queue, port->ports->umem,
 					 port->has_rx ? &port->rx : NULL,
 					 port->has_tx ? &port->tx : NULL,
-					 &config);
+					 &port->fill, &port->comp, &config);
+}
+
+static int share_open(struct xsk_port *port)
+{
+	const struct xsk_share_rings rings = {
+		.fill = &port->fill,
+		.comp = &port->comp,
+		.rx = port->has_rx ? &port->rx : NULL,
+		.tx = port->has_tx ? &port->tx : NULL,
+		.fill_size = fill_size(port->ports),
+		.size = port->opts->ring_size,
+	};
+	int err = xsk_share_open(&port->share, &rings);
+
+	err = err ?: ask_to_attach(port);
+	err = err ?: ask_for_order(port);
+	return err ?: xsk_share_bind(&port->share, port->ifindex, port->queue,
+				     xsk_umem__fd(port->ports->umem));
+}
+
+static int socket_open(struct xsk_port *port, enum xdpsock_mode mode)
+{
+	bool share = port->ports->attach && !is_first(port);
+	int tries = BUSY_TRIES;
+	int err;
+
+	do {
+		if (share)
+			xsk_share_close(&port->share);
+		err = share ? share_open(port) : libxdp_open(port, mode);
 	} while (err == -EBUSY && tries-- && !usleep(BUSY_WAIT_USEC));
 	if (err)
 		return err;
-	port->fd = xsk_socket__fd(port->xsk);
-	return 0;
+	port->fd = port_fd(port);
+	return set_busy_poll(port);
 }
 
-/* Receivers get all chunks to fill, a sender all chunks with a frame in each */
+/* Receivers get their chunks to fill, a sender has a frame in each of them */
 static int hand_out_chunks(struct xsk_port *port)
 {
 	const struct xdpsock_opts *opts = port->opts;
+	__u64 addr = (__u64)port->first_chunk * opts->frame_size;
 	__u32 idx = 0;
 
 	if (port->has_rx) {
-		xsk_ring_prod__reserve(&port->fill, opts->frames, &idx);
-		for (__u32 i = 0; i < opts->frames; i++)
+		xsk_ring_prod__reserve(&port->fill, port->num_chunks, &idx);
+		for (__u32 i = 0; i < port->num_chunks; i++)
 			*xsk_ring_prod__fill_addr(&port->fill, idx + i) =
-				(__u64)i * opts->frame_size;
-		xsk_ring_prod__submit(&port->fill, opts->frames);
+				addr + (__u64)i * opts->frame_size;
+		xsk_ring_prod__submit(&port->fill, port->num_chunks);
 		return 0;
 	}
-	port->free = calloc(opts->frames, sizeof(*port->free));
+	port->free = calloc(port->num_chunks, sizeof(*port->free));
 	if (!port->free)
 		return -ENOMEM;
-	while (port->num_free < opts->frames) {
-		__u64 addr = (__u64)port->num_free * opts->frame_size;
-
+	while (port->num_free < port->num_chunks) {
 		frame_fill(port->area + addr, port->packet_len);
 		port->free[port->num_free++] = addr;
+		addr += opts->frame_size;
 	}
 	return 0;
 }
 
-static int try_open(struct xsk_port *port, const struct xdpsock_opts *opts,
-		    enum xdpsock_mode mode)
+static void port_init(struct xsk_ports *ports, unsigned int i)
 {
-	int err;
+	const struct xdpsock_opts *opts = ports->opts;
+	unsigned int other = (i + opts->queues) % ports->num;
+	const char *interface = opts->interfaces[i / opts->queues];
 
-	*port = (struct xsk_port){
+	ports->port[i] = (struct xsk_port){
 		.opts = opts,
+		.ports = ports,
+		.peer = &ports->port[opts->bench == BENCH_FWD ? other : i],
+		.interface = interface,
+		.ifindex = if_nametoindex(interface),
+		.queue = opts->queue + i % opts->queues,
+		.first_chunk = i * (opts->frames / ports->num),
+		.num_chunks = opts->frames / ports->num,
 		.batch = opts->batch,
 		.packet_len = opts->packet_size - ETH_FCS_LEN,
 		.has_rx = opts->bench != BENCH_TXONLY,
@@ -176,16 +258,53 @@ static int try_open(struct xsk_port *port, const struct xdpsock_opts *opts,
 		.busy_poll = opts->busy_poll,
 		.poll = opts->poll,
 	};
-	err = umem_open(port);
-	err = err ?: choose_path(port);
-	err = err ?: set_busy_poll(port);
-	err = err ?: hand_out_chunks(port);
-	err = err ?: socket_open(port, mode);
-	if (port->umem && port->binding.attach)
-		xsk_fastpath__attach_query(xsk_umem__fd(port->umem),
-					   &port->binding.info);
+}
+
+/* Chunks come before bind(), but where libxdp makes the rings and binds at once */
+static int port_open(struct xsk_port *port, enum xdpsock_mode mode)
+{
+	int err;
+
+	port->area = port->ports->area;
+	if (is_first(port))
+		err = hand_out_chunks(port) ?: socket_open(port, mode);
+	else
+		err = socket_open(port, mode) ?: hand_out_chunks(port);
+	if (port->binding.attach)
+		xsk_fastpath__attach_query(port_fd(port), &port->binding.info);
+	return err;
+}
+
+/* What a socket sends came from its peer, and goes back there */
+static int pair(struct xsk_port *port)
+{
+	if (!port->opts->recycle)
+		return 0;
+	port->recycle = true;
+	return xsk_fastpath__recycle(port->fd, port->peer->fd);
+}
+
+/* On failure @failed is the socket that it was for */
+static int try_open(struct xsk_ports *ports, enum xdpsock_mode mode,
+		    struct xsk_port *failed)
+{
+	int err;
+
+	for (unsigned int i = 0; i < ports->num; i++)
+		port_init(ports, i);
+	err = umem_open(ports);
+	err = err ?: choose_path(ports);
+	*failed = ports->port[0];
+	for (unsigned int i = 0; !err && i < ports->num; i++) {
+		err = port_open(&ports->port[i], mode);
+		*failed = ports->port[i];
+	}
+	for (unsigned int i = 0; !err && i < ports->num; i++) {
+		err = pair(&ports->port[i]);
+		*failed = ports->port[i];
+	}
 	if (err)
-		xsk_port_close(port);
+		xsk_ports_close(ports);
 	return err;
 }
 
@@ -198,7 +317,7 @@ static const char *explain(int err)
 	case EAFNOSUPPORT:
 		return "no AF_XDP: the kernel has to be built with CONFIG_XDP_SOCKETS";
 	case ENOPROTOOPT:
-		return "this kernel has no XDP_ATTACH: leave out --attach or --force";
+		return "this kernel has no fast path: leave out --attach or --force, --inorder, --recycle";
 	case EBUSY:
 		return "busy: close the socket there (ss --xdp -p), or detach the XDP program";
 	case EEXIST:
@@ -220,11 +339,10 @@ static const char *explain(int err)
 
 static void report_failure(const struct xsk_port *port, int err)
 {
-	const struct xdpsock_opts *opts = port->opts;
 	__u32 reason = port->binding.info.reason;
 
 	fprintf(stderr, "xdpsock: %s queue %u: %s (error %d)\n",
-		opts->interface, opts->queue,
+		port->interface, port->queue,
 		reason ? xsk_fastpath__attach_reason_str(reason) :
 			 explain(err), -err);
 }
@@ -239,45 +357,65 @@ static void report_fallback(const struct xsk_port *port)
 	if (!reason)
 		return;
 	fprintf(stderr, "xdpsock: %s queue %u: fell back to %s: %s\n",
-		port->opts->interface, port->opts->queue,
+		port->interface, port->queue,
 		info->state == XDP_ATTACH_S_SHADOWED ? "waiting" :
 						       "generic XDP",
 		xsk_fastpath__attach_reason_str(reason));
 }
 
-int xsk_port_open(struct xsk_port *port, const struct xdpsock_opts *opts)
+int xsk_ports_open(struct xsk_ports *ports, const struct xdpsock_opts *opts)
 {
-	int err = try_open(port, opts, opts->mode);
+	struct xsk_port failed;
+	int err;
+
+	*ports = (struct xsk_ports){
+		.num = opts->num_interfaces * opts->queues,
+		.opts = opts,
+	};
+	ports->port = calloc(ports->num, sizeof(*ports->port));
+	if (!ports->port) {
+		say("no memory");
+		return -ENOMEM;
+	}
+	err = try_open(ports, opts->mode, &failed);
 
 	/* XDP_ATTACH falls back in the kernel, libxdp's program not at all */
-	if (err == -EOPNOTSUPP && !port->binding.attach &&
+	if (err == -EOPNOTSUPP && !failed.binding.attach &&
 	    opts->mode == MODE_AUTO && opts->copy != COPY_ZERO) {
 		say("the driver has no native XDP; falling back to generic XDP");
-		err = try_open(port, opts, MODE_SKB);
+		err = try_open(ports, MODE_SKB, &failed);
 	}
 	if (err) {
-		report_failure(port, err);
+		report_failure(&failed, err);
+		free(ports->port);
 		return err;
 	}
-	report_fallback(port);
-	xsk_port_refresh(port);
+	for (unsigned int i = 0; i < ports->num; i++)
+		report_fallback(&ports->port[i]);
+	xsk_ports_refresh(ports);
 	return 0;
 }
 
-void xsk_port_close(struct xsk_port *port)
+/* The first socket last: the umem is its own */
+void xsk_ports_close(struct xsk_ports *ports)
 {
-	xsk_socket__delete(port->xsk);
-	xsk_umem__delete(port->umem);
-	if (port->area)
-		munmap(port->area, port->area_size);
-	free(port->free);
-	port->xsk = NULL;
-	port->umem = NULL;
-	port->area = NULL;
-	port->free = NULL;
+	for (unsigned int i = ports->num; i--;) {
+		struct xsk_port *port = &ports->port[i];
+
+		xsk_socket__delete(port->xsk);
+		xsk_share_close(&port->share);
+		free(port->free);
+		port->xsk = NULL;
+		port->free = NULL;
+	}
+	xsk_umem__delete(ports->umem);
+	if (ports->area)
+		munmap(ports->area, ports->area_size);
+	ports->umem = NULL;
+	ports->area = NULL;
 }
 
-void xsk_port_refresh(struct xsk_port *port)
+static void refresh(struct xsk_port *port)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
 	struct xsk_binding *binding = &port->binding;
@@ -288,7 +426,7 @@ void xsk_port_refresh(struct xsk_port *port)
 		binding->zero_copy = options.flags & XDP_OPTIONS_ZEROCOPY;
 
 	binding->mode = "none";
-	if (!bpf_xdp_query(port->opts->ifindex, 0, &query)) {
+	if (!bpf_xdp_query(port->ifindex, 0, &query)) {
 		if (query.attach_mode == XDP_ATTACHED_SKB)
 			binding->mode = "skb";
 		else if (query.attach_mode != XDP_ATTACHED_NONE)
@@ -299,6 +437,12 @@ void xsk_port_refresh(struct xsk_port *port)
 	    xsk_fastpath__attach_query(port->fd, &binding->info))
 		return;
 	binding->prog_id = binding->info.prog_id;
+}
+
+void xsk_ports_refresh(struct xsk_ports *ports)
+{
+	for (unsigned int i = 0; i < ports->num; i++)
+		refresh(&ports->port[i]);
 }
 
 /* Errors that pass: no room now, or the link is down for a while */
@@ -320,22 +464,8 @@ int xsk_port_wake_tx(struct xsk_port *port)
 	return check_syscall(sendto(port->fd, NULL, 0, MSG_DONTWAIT, NULL, 0));
 }
 
-static int wait_in_poll(struct xsk_port *port)
-{
-	struct pollfd pfd = { .fd = port->fd, .events = POLLIN };
-
-	/* a full Tx ring is what keeps frames in the Rx ring */
-	if (!port->has_rx ||
-	    (port->has_tx && !xsk_prod_nb_free(&port->tx, 1)))
-		pfd.events = POLLOUT;
-	port->count.poll++;
-	return check_syscall(poll(&pfd, 1, POLL_TIMEOUT_MS));
-}
-
 int xsk_port_idle(struct xsk_port *port)
 {
-	if (port->poll)
-		return wait_in_poll(port);
 	if (!port->has_rx)
 		return 0;
 	if (!port->busy_poll && !xsk_ring_prod__needs_wakeup(&port->fill))
@@ -343,4 +473,28 @@ int xsk_port_idle(struct xsk_port *port)
 	port->count.recvfrom++;
 	return check_syscall(recvfrom(port->fd, NULL, 0, MSG_DONTWAIT, NULL,
 				      NULL));
+}
+
+/* What it waits for: a full Tx ring is what keeps frames in the Rx ring */
+static short wanted_events(struct xsk_port *port)
+{
+	bool full = port->has_tx && !xsk_prod_nb_free(&port->tx, 1);
+	bool peer_full = port->peer->has_tx &&
+			 !xsk_prod_nb_free(&port->peer->tx, 1);
+
+	return (port->has_rx && !peer_full ? POLLIN : 0) |
+	       (!port->has_rx || full ? POLLOUT : 0);
+}
+
+int xsk_ports_wait(struct xsk_ports *ports)
+{
+	struct pollfd pfds[ports->num];
+
+	for (unsigned int i = 0; i < ports->num; i++) {
+		struct xsk_port *port = &ports->port[i];
+
+		pfds[i] = (struct pollfd){ port->fd, wanted_events(port), 0 };
+	}
+	ports->port[0].count.poll++;
+	return check_syscall(poll(pfds, ports->num, POLL_TIMEOUT_MS));
 }

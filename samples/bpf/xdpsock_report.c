@@ -2,6 +2,7 @@
 /* xdpsock: what it prints while it runs and at the end */
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <sys/socket.h>
 
@@ -34,14 +35,40 @@ static __u64 drop_count(const struct xdp_statistics *stats, size_t i)
 	return *(const __u64 *)((const char *)stats + drop_counters[i].offset);
 }
 
-static struct xdp_statistics read_statistics(const struct xsk_port *port)
+/* What all sockets counted: packets, system calls, drops */
+struct totals {
+	struct xsk_counts count;
+	__u64 outstanding;
+	__u64 drops[ARRAY_SIZE(drop_counters)];
+};
+
+static void add_statistics(struct totals *totals, const struct xsk_port *port)
 {
 	struct xdp_statistics stats = {};
 	socklen_t len = sizeof(stats);
 
 	if (getsockopt(port->fd, SOL_XDP, XDP_STATISTICS, &stats, &len))
 		perror("xdpsock: XDP_STATISTICS");
-	return stats;
+	for (size_t i = 0; i < ARRAY_SIZE(drop_counters); i++)
+		totals->drops[i] += drop_count(&stats, i);
+}
+
+static struct totals add_up(const struct xsk_ports *ports)
+{
+	struct totals totals = {};
+
+	for (unsigned int i = 0; i < ports->num; i++) {
+		const struct xsk_port *port = &ports->port[i];
+
+		totals.count.rx += port->count.rx;
+		totals.count.tx += port->count.tx;
+		totals.count.sendto += port->count.sendto;
+		totals.count.recvfrom += port->count.recvfrom;
+		totals.count.poll += port->count.poll;
+		totals.outstanding += port->outstanding;
+		add_statistics(&totals, port);
+	}
+	return totals;
 }
 
 static __u64 now_ns(void)
@@ -52,15 +79,16 @@ static __u64 now_ns(void)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
-static const char *bench_name(const struct xsk_port *port)
+static const char *bench_name(const struct xdpsock_opts *opts)
 {
 	static const char * const names[] = {
 		[BENCH_RXDROP] = "rxdrop",
 		[BENCH_TXONLY] = "txonly",
 		[BENCH_L2FWD] = "l2fwd",
+		[BENCH_FWD] = "fwd",
 	};
 
-	return names[port->opts->bench];
+	return names[opts->bench];
 }
 
 static const char *how(const struct xsk_port *port)
@@ -73,9 +101,9 @@ static const char *copy_mode(const struct xsk_port *port)
 	return port->binding.zero_copy ? "zero-copy" : "copy";
 }
 
-static FILE *table(const struct xsk_port *port)
+static FILE *table(const struct xdpsock_opts *opts)
 {
-	return port->opts->json ? stderr : stdout;
+	return opts->json ? stderr : stdout;
 }
 
 static void print_row(FILE *out, const char *name, __u64 packets, __u64 total,
@@ -85,37 +113,50 @@ static void print_row(FILE *out, const char *name, __u64 packets, __u64 total,
 		seconds > 0 ? packets / seconds : 0, total);
 }
 
-static void print_rates(const struct report *report, double seconds,
+static void print_rates(const struct xsk_port *port, double seconds,
 			const struct xsk_counts *since)
 {
-	const struct xsk_port *port = report->port;
 	const struct xsk_counts *count = &port->count;
-	FILE *out = table(port);
+	FILE *out = table(port->opts);
 
-	fprintf(out, "\n sock0@%s:%u %s xdp-%s %s %s\n",
-		port->opts->interface, port->opts->queue, bench_name(port),
-		port->binding.mode, copy_mode(port), how(port));
+	fprintf(out, "\n sock%td@%s:%u %s xdp-%s %s %s\n",
+		port - port->ports->port, port->interface, port->queue,
+		bench_name(port->opts), port->binding.mode, copy_mode(port),
+		how(port));
 	fprintf(out, "%-18s %-14s %-14s %.2f\n", "", "pps", "pkts", seconds);
 	print_row(out, "rx", count->rx - since->rx, count->rx, seconds);
 	print_row(out, "tx", count->tx - since->tx, count->tx, seconds);
 	fflush(out);
 }
 
-void report_start(struct report *report, const struct xsk_port *port)
+static void print_binding(const struct xsk_port *port)
 {
 	const struct xsk_binding *binding = &port->binding;
-	FILE *out = table(port);
+	FILE *out = table(port->opts);
 
-	fprintf(out, "%s on %s queue %u: %s, %s, %s", bench_name(port),
-		port->opts->interface, port->opts->queue, binding->mode,
-		copy_mode(port), how(port));
+	fprintf(out, "%s on %s queue %u: %s, %s, %s", bench_name(port->opts),
+		port->interface, port->queue, binding->mode, copy_mode(port),
+		how(port));
 	if (binding->attach)
 		fprintf(out, " %s",
 			xsk_fastpath__attach_state_str(binding->info.state));
 	fprintf(out, ", program id %u\n", binding->prog_id);
 	fflush(out);
-	*report = (struct report){ .port = port, .start_ns = now_ns() };
+}
+
+int report_start(struct report *report, const struct xsk_ports *ports)
+{
+	*report = (struct report){ .ports = ports };
+	report->last = calloc(ports->num, sizeof(*report->last));
+	if (!report->last) {
+		perror("xdpsock");
+		return 1;
+	}
+	for (unsigned int i = 0; i < ports->num; i++)
+		print_binding(&ports->port[i]);
+	report->start_ns = now_ns();
 	report->last_ns = report->start_ns;
+	return 0;
 }
 
 unsigned int report_seconds(const struct report *report)
@@ -129,9 +170,13 @@ void report_interval(struct report *report)
 {
 	__u64 now = now_ns();
 
-	print_rates(report, (double)(now - report->last_ns) / NSEC_PER_SEC,
-		    &report->last);
-	report->last = report->port->count;
+	for (unsigned int i = 0; i < report->ports->num; i++) {
+		const struct xsk_port *port = &report->ports->port[i];
+
+		print_rates(port, (double)(now - report->last_ns) / NSEC_PER_SEC,
+			    &report->last[i]);
+		report->last[i] = port->count;
+	}
 	report->last_ns = now;
 }
 
@@ -151,15 +196,20 @@ static void json_number(const char *key, __u64 value, char after)
 	printf("\"%s\":%llu%c", key, value, after);
 }
 
-static void json_setup(const struct xsk_port *port)
+/* What is told of a socket is told of the first one */
+static void json_setup(const struct xsk_ports *ports)
 {
+	const struct xsk_port *port = ports->port;
 	const struct xsk_binding *binding = &port->binding;
-	const struct xdpsock_opts *opts = port->opts;
+	const struct xdpsock_opts *opts = ports->opts;
 
 	json_number("version", JSON_VERSION, ',');
-	json_string("benchmark", bench_name(port));
-	json_string("interface", opts->interface);
+	json_string("benchmark", bench_name(opts));
+	json_string("interface", port->interface);
+	if (opts->num_interfaces > 1)
+		json_string("interface2", opts->interfaces[1]);
 	json_number("queue", opts->queue, ',');
+	json_number("sockets", ports->num, ',');
 	json_string("mode", binding->mode);
 	json_string("copy_mode", copy_mode(port));
 	json_string("how", how(port));
@@ -175,44 +225,45 @@ static void json_setup(const struct xsk_port *port)
 	json_number("frame_size", opts->frame_size, ',');
 }
 
-static void json_results(const struct xsk_port *port, double seconds,
-			 const struct xdp_statistics *stats)
+static void json_results(const struct totals *totals, double seconds)
 {
-	const struct xsk_counts *count = &port->count;
 	size_t last = ARRAY_SIZE(drop_counters) - 1;
 
 	printf("\"seconds\":%.6f,", seconds);
-	json_number("rx_packets", count->rx, ',');
-	json_number("tx_packets", count->tx, ',');
-	json_number("tx_outstanding", port->outstanding, ',');
-	json_number("sendto", count->sendto, ',');
-	json_number("recvfrom", count->recvfrom, ',');
-	json_number("poll", count->poll, ',');
+	json_number("rx_packets", totals->count.rx, ',');
+	json_number("tx_packets", totals->count.tx, ',');
+	json_number("tx_outstanding", totals->outstanding, ',');
+	json_number("sendto", totals->count.sendto, ',');
+	json_number("recvfrom", totals->count.recvfrom, ',');
+	json_number("poll", totals->count.poll, ',');
 	for (size_t i = 0; i <= last; i++)
-		json_number(drop_counters[i].name, drop_count(stats, i),
+		json_number(drop_counters[i].name, totals->drops[i],
 			    i < last ? ',' : '}');
 }
 
 void report_end(struct report *report)
 {
 	static const struct xsk_counts zero;
-	const struct xsk_port *port = report->port;
+	const struct xsk_ports *ports = report->ports;
 	double seconds = (double)(now_ns() - report->start_ns) / NSEC_PER_SEC;
-	struct xdp_statistics stats = read_statistics(port);
+	struct totals totals = add_up(ports);
+	FILE *out = table(ports->opts);
 
-	fputs("\nIn total:", table(port));
-	print_rates(report, seconds, &zero);
+	fputs("\nIn total:", out);
+	for (unsigned int i = 0; i < ports->num; i++)
+		print_rates(&ports->port[i], seconds, &zero);
 	for (size_t i = 0; i < ARRAY_SIZE(drop_counters); i++)
-		fprintf(table(port), "%-18s %-14s %-14llu\n",
-			drop_counters[i].name, "", drop_count(&stats, i));
-	if (port->outstanding)
-		fprintf(table(port), "%-18s %-14s %-14u\n", "tx_outstanding",
-			"", port->outstanding);
-	if (!port->opts->json)
+		fprintf(out, "%-18s %-14s %-14llu\n", drop_counters[i].name,
+			"", totals.drops[i]);
+	if (totals.outstanding)
+		fprintf(out, "%-18s %-14s %-14llu\n", "tx_outstanding", "",
+			totals.outstanding);
+	free(report->last);
+	if (!ports->opts->json)
 		return;
 	putchar('{');
-	json_setup(port);
-	json_results(port, seconds, &stats);
+	json_setup(ports);
+	json_results(&totals, seconds);
 	putchar('\n');
 	fflush(stdout);
 }

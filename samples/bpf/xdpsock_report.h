@@ -5,14 +5,18 @@
 #include "xdpsock_port.h"
 
 struct report {
-	const struct xsk_port *port;
+	const struct xsk_ports *ports;
 	__u64 start_ns;
 	__u64 last_ns;
-	struct xsk_counts last;
+	struct xsk_counts *last;	/* of each socket */
 };
 
-/* report_start() - say what runs, and take the time */
-void report_start(struct report *report, const struct xsk_port *port);
+/*
+ * report_start() - say what runs, and take the time
+ *
+ * Return: 0, or 1 after it said why not.
+ */
+int report_start(struct report *report, const struct xsk_ports *ports);
 
 /* report_seconds() - whole seconds since report_start(), rounded */
 unsigned int report_seconds(const struct report *report);

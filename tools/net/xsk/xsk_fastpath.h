@@ -96,6 +96,77 @@ static inline int xsk_fastpath__attach_query(int fd, struct xdp_attach *attach)
 }
 
 /**
+ * xsk_fastpath__tx_inorder() - have the Tx ring's consumer index complete
+ * @fd: an AF_XDP socket that is not bound yet
+ * @on: true, or false as by default
+ *
+ * Return: 0, or a negative errno: -ENOPROTOOPT from a kernel without
+ * XDP_TX_INORDER, -EBUSY after bind().
+ */
+static inline int xsk_fastpath__tx_inorder(int fd, int on)
+{
+	__u32 value = !!on;
+
+	if (setsockopt(fd, SOL_XDP, XDP_TX_INORDER, &value, sizeof(value)))
+		return -errno;
+	return 0;
+}
+
+/**
+ * xsk_fastpath__tx_completed() - how many slots were completed
+ * @consumer: consumer index of the Tx ring (libxdp: tx.consumer)
+ * @seen: up to where the caller knows, at first 0
+ *
+ * Slots @seen to @seen + n - 1 of the ring are the application's again, and
+ * so are the chunks in their descriptors, which nobody has changed. Then go
+ * on from @seen + n.
+ *
+ * Return: n
+ */
+static inline __u32 xsk_fastpath__tx_completed(const __u32 *consumer,
+					       __u32 seen)
+{
+	return __atomic_load_n(consumer, __ATOMIC_ACQUIRE) - seen;
+}
+
+/**
+ * xsk_fastpath__recycle() - what a socket has sent goes to an Rx queue
+ * @fd: a bound AF_XDP socket, with XDP_TX_INORDER
+ * @rx_fd: the socket whose Rx queue it is; -1 for none
+ *
+ * Return: 0, or a negative errno; see &struct xdp_recycle.
+ */
+static inline int xsk_fastpath__recycle(int fd, int rx_fd)
+{
+	struct xdp_recycle recycle;
+
+	memset(&recycle, 0, sizeof(recycle));
+	recycle.fd = rx_fd;
+	if (setsockopt(fd, SOL_XDP, XDP_RECYCLE, &recycle, sizeof(recycle)))
+		return -errno;
+	return 0;
+}
+
+/**
+ * xsk_fastpath__recycle_query() - what became of a socket's chunks
+ * @fd: an AF_XDP socket
+ * @recycle: result; all zero on failure
+ *
+ * Return: 0, or a negative errno: -EOPNOTSUPP from a kernel without
+ * XDP_RECYCLE.
+ */
+static inline int xsk_fastpath__recycle_query(int fd,
+					      struct xdp_recycle *recycle)
+{
+	socklen_t len = sizeof(*recycle);
+
+	memset(recycle, 0, sizeof(*recycle));
+	if (getsockopt(fd, SOL_XDP, XDP_RECYCLE, recycle, &len))
+		return -errno;
+	return 0;
+}
+
+/**
  * xsk_fastpath__attach_state_str() - one word for a state
  * @state: XDP_ATTACH_S_*, from &struct xdp_attach
  *
