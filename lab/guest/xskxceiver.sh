@@ -26,6 +26,8 @@ make_pair() {
 		[[ -z $1 ]] || echo 2 >"/sys/class/net/$dev/napi_defer_hard_irqs"
 		[[ -z $1 ]] || echo 200000 >"/sys/class/net/$dev/gro_flush_timeout"
 		[[ -z $driver ]] || ethtool -L "$dev" combined 1
+		# What no descriptor waits for shall not be lost; ixgbe has that from the start
+		[[ -z $driver ]] || ethtool -A "$dev" rx on tx on 2>/dev/null || true
 		ip link set "$dev" mtu 1500 promisc on up
 	done
 	for dev in "${devices[@]}"; do
