@@ -96,12 +96,15 @@ static inline int xsk_fastpath__attach_query(int fd, struct xdp_attach *attach)
 }
 
 /**
- * xsk_fastpath__tx_inorder() - have the Tx ring's consumer index complete
+ * xsk_fastpath__tx_inorder() - have the Tx ring complete in order
  * @fd: an AF_XDP socket that is not bound yet
- * @on: true, or false as by default
+ * @on: 1, or 0 to take it back
+ *
+ * No completion ring is needed then.
  *
  * Return: 0, or a negative errno: -ENOPROTOOPT from a kernel without
- * XDP_TX_INORDER, -EBUSY after bind().
+ * XDP_TX_INORDER, -EBUSY after bind(). bind() says EPROTOTYPE if another
+ * socket of the queue completes in the other way.
  */
 static inline int xsk_fastpath__tx_inorder(int fd, int on)
 {
@@ -113,19 +116,22 @@ static inline int xsk_fastpath__tx_inorder(int fd, int on)
 }
 
 /**
- * xsk_fastpath__tx_completed() - how many slots were completed
- * @consumer: consumer index of the Tx ring (libxdp: tx.consumer)
- * @seen: up to where the caller knows, at first 0
+ * xsk_fastpath__tx_completed() - how many slots of the Tx ring are done
+ * @consumer: the ring's consumer index, of a socket that completes in order
+ * @seen: the first slot not known to be done; starts with 0
  *
- * Slots @seen to @seen + n - 1 of the ring are the application's again, and
- * so are the chunks in their descriptors, which nobody has changed. Then go
- * on from @seen + n.
+ * Slots @seen to @seen + n - 1 are the application's again: their buffers, and
+ * their descriptors, which still name them as long as nothing new was written
+ * there. Add n to @seen once they were looked at. With libxdp, @consumer is
+ * that of struct xsk_ring_prod, and xsk_ring_prod__reserve() gives the slots
+ * out again as soon as they are done: look at them before that.
  *
- * Return: n
+ * Return: n, at most the size of the ring
  */
 static inline __u32 xsk_fastpath__tx_completed(const __u32 *consumer,
 					       __u32 seen)
 {
+	/* What the kernel did with the buffers comes before the index */
 	return __atomic_load_n(consumer, __ATOMIC_ACQUIRE) - seen;
 }
 

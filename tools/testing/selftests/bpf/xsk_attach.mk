@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# Builds the selftest of XDP_ATTACH without the rest of the BPF selftests:
+# Builds the selftests of the AF_XDP fast path without the rest of the BPF selftests:
 #   make -f tools/testing/selftests/bpf/xsk_attach.mk O=/where/to KTREE=/a/kernel
 # Run it at the top of the repository, or of a kernel tree that has the series.
 # KTREE is any 6.12 kernel tree, for kselftest_harness.h. Needs clang, bpftool and
-# libbpf; $(O)/xsk_attach runs as root and wants ip, ethtool, bpftool, xdp-loader.
+# libbpf; $(O)/xsk_attach and $(O)/xsk_inorder run as root and want ip, tc, ethtool,
+# bpftool, xdp-loader.
 
 ifeq ($(and $(O),$(KTREE)),)
 $(error Say where to build and where a kernel tree is: O=/where/to KTREE=/a/kernel)
@@ -16,13 +17,14 @@ BPFTOOL ?= bpftool
 DIR := tools/testing/selftests/bpf
 # The rest of include/uapi is not for user space: take this one header only.
 XSK_ATTACH_UAPI := $(O)/include/linux/if_xdp_fastpath.h
-XSK_ATTACH_OBJS := $(O)/xsk_attach.o $(O)/xsk_attach_lib.o
+XSK_ATTACH_OBJS := $(addprefix $(O)/, xsk_attach.o xsk_attach_lib.o xsk_inorder.o)
 XSK_ATTACH_BPF := $(O)/xsk_attach_progs.bpf.o
 XSK_ATTACH_SKEL := $(O)/include/xsk_attach_progs.skel.h
 XSK_ATTACH_CFLAGS := -g -Wall -Wextra -Werror -Wno-sign-compare \
-	-Wno-missing-field-initializers -MMD -I$(O)/include -isystem $(KTREE)/tools/testing/selftests
+	-Wno-missing-field-initializers -MMD -I$(O)/include -Itools/net/xsk \
+	-isystem $(KTREE)/tools/testing/selftests
 
-all: $(O)/xsk_attach
+all: $(O)/xsk_attach $(O)/xsk_inorder
 
 $(XSK_ATTACH_UAPI): include/uapi/linux/if_xdp_fastpath.h
 	install -D -m 644 $< $@
@@ -40,11 +42,11 @@ $(XSK_ATTACH_SKEL): $(XSK_ATTACH_BPF)
 $(XSK_ATTACH_OBJS): $(O)/%.o: $(DIR)/%.c $(XSK_ATTACH_UAPI) $(XSK_ATTACH_SKEL)
 	$(CC) $(CFLAGS) $(XSK_ATTACH_CFLAGS) -c -o $@ $<
 
-$(O)/xsk_attach: $(XSK_ATTACH_OBJS)
+$(O)/xsk_attach $(O)/xsk_inorder: %: %.o $(O)/xsk_attach_lib.o
 	$(CC) $(LDFLAGS) -o $@ $^ -lbpf -lpthread
 
 clean:
-	$(RM) $(O)/xsk_attach $(XSK_ATTACH_OBJS) $(XSK_ATTACH_OBJS:.o=.d) \
+	$(RM) $(O)/xsk_attach $(O)/xsk_inorder $(XSK_ATTACH_OBJS) $(XSK_ATTACH_OBJS:.o=.d) \
 		$(XSK_ATTACH_BPF) $(XSK_ATTACH_SKEL)
 
 .PHONY: all clean

@@ -25,6 +25,7 @@
 #include <bpf/bpf.h>
 
 #include "xsk_attach_lib.h"
+#include "xsk_fastpath.h"
 
 #ifndef SO_PREFER_BUSY_POLL
 #define SO_PREFER_BUSY_POLL	69
@@ -270,7 +271,7 @@ static void chunks_init(struct xsk *x)
 
 	x->count = x->opts.chunks ?: CHUNKS;
 	if (x->opts.share)
-		x->first = x->opts.share->count;
+		x->first = x->opts.share->first + x->opts.share->count;
 	for (i = 0; i < x->count; i++)
 		chunk_to_user(x, x->first + i);
 }
@@ -316,6 +317,10 @@ static int xsk_new_umem(struct xsk *x)
 
 	reg.addr = (__u64)(unsigned long)x->umem->area;
 	reg.len = CHUNKS * (__u64)CHUNK;
+	if (x->opts.tx_metadata) {
+		reg.flags |= XDP_UMEM_TX_METADATA_LEN;
+		reg.tx_metadata_len = x->opts.tx_metadata;
+	}
 	return xsk_set(x, SOL_XDP, XDP_UMEM_REG, &reg, sizeof(reg));
 }
 
@@ -324,20 +329,25 @@ static __u32 xsk_rx_size(const struct xsk *x)
 	return x->opts.rx_size ?: RING;
 }
 
+static __u32 xsk_tx_size(const struct xsk *x)
+{
+	return x->opts.tx_size ?: RING;
+}
+
 static int xsk_make_rings(struct xsk *x)
 {
 	int err = 0;
 
 	if (!x->opts.share_rings) {
 		err = xsk_set_u32(x, SOL_XDP, XDP_UMEM_FILL_RING, RING);
-		if (!err)
+		if (!err && !x->opts.no_comp)
 			err = xsk_set_u32(x, SOL_XDP,
 					  XDP_UMEM_COMPLETION_RING, RING);
 	}
 	if (!err && !x->opts.no_rx)
 		err = xsk_set_u32(x, SOL_XDP, XDP_RX_RING, xsk_rx_size(x));
 	if (!err && x->opts.tx)
-		err = xsk_set_u32(x, SOL_XDP, XDP_TX_RING, RING);
+		err = xsk_set_u32(x, SOL_XDP, XDP_TX_RING, xsk_tx_size(x));
 	return err;
 }
 
@@ -353,7 +363,7 @@ static int xsk_map_rings(struct xsk *x)
 	if (!x->opts.share_rings) {
 		err = ring_map(x->fd, &x->fill, RING, sizeof(__u64), &off.fr,
 			       XDP_UMEM_PGOFF_FILL_RING);
-		if (!err)
+		if (!err && !x->opts.no_comp)
 			err = ring_map(x->fd, &x->comp, RING, sizeof(__u64),
 				       &off.cr,
 				       XDP_UMEM_PGOFF_COMPLETION_RING);
@@ -363,8 +373,9 @@ static int xsk_map_rings(struct xsk *x)
 			       sizeof(struct xdp_desc), &off.rx,
 			       XDP_PGOFF_RX_RING);
 	if (!err && x->opts.tx)
-		err = ring_map(x->fd, &x->tx, RING, sizeof(struct xdp_desc),
-			       &off.tx, XDP_PGOFF_TX_RING);
+		err = ring_map(x->fd, &x->tx, xsk_tx_size(x),
+			       sizeof(struct xdp_desc), &off.tx,
+			       XDP_PGOFF_TX_RING);
 	return err;
 }
 
@@ -373,6 +384,14 @@ static int xsk_ask_attach(struct xsk *x)
 	struct xdp_attach attach = { .flags = x->opts.attach_flags };
 
 	return xsk_set(x, SOL_XDP, XDP_ATTACH, &attach, sizeof(attach));
+}
+
+static int xsk_ask_inorder(struct xsk *x)
+{
+	x->tx_chunks = calloc(xsk_tx_size(x), sizeof(*x->tx_chunks));
+	if (!x->tx_chunks)
+		return complain(-ENOMEM, "slots of a Tx ring");
+	return xsk_set_u32(x, SOL_XDP, XDP_TX_INORDER, 1);
 }
 
 /* All but bind(), so that a test can see bind() fail */
@@ -399,7 +418,9 @@ int xsk_open(struct xsk *x, const struct xsk_opts *opts)
 		err = xsk_busy_poll(x);
 	if (!err && opts->attach)
 		err = xsk_ask_attach(x);
-	if (!err && x->pool == x)
+	if (!err && opts->inorder)
+		err = xsk_ask_inorder(x);
+	if (!err && (x->pool == x || opts->inorder))
 		chunks_init(x);
 	return err;
 }
@@ -484,6 +505,8 @@ void xsk_close(struct xsk *x)
 	ring_unmap(&x->comp);
 	if (!x->opts.share)
 		umem_free(x->umem);
+	free(x->tx_chunks);
+	x->tx_chunks = NULL;
 }
 
 /* Give the kernel all idle chunks that the fill ring has room for */
@@ -503,7 +526,7 @@ void xsk_refill(struct xsk *x)
 /* Return: how many of the socket's chunks the kernel has */
 __u32 xsk_held(const struct xsk *x)
 {
-	const struct xsk *pool = x->pool;
+	const struct xsk *pool = x->tx_chunks ? x : x->pool;
 	__u32 held = 0;
 	__u32 i;
 
@@ -512,24 +535,54 @@ __u32 xsk_held(const struct xsk *x)
 	return held;
 }
 
+static __u32 xsk_tx_room(const struct xsk *x)
+{
+	/* Slots that are complete but were not reaped still name a chunk */
+	if (x->tx_chunks)
+		return x->tx.size - (*x->tx.producer - x->tx_done);
+	return ring_room(&x->tx);
+}
+
+static void tx_slot(struct xsk *x, __u32 index, __u32 chunk)
+{
+	if (x->tx_chunks)
+		x->tx_chunks[index & (x->tx.size - 1)] = chunk;
+}
+
+/* Put a descriptor of no chunk of ours into the Tx ring, right or wrong */
+void xsk_put(struct xsk *x, __u64 addr, __u32 len, __u32 options)
+{
+	__u32 index = *x->tx.producer;
+	struct xdp_desc *desc = ring_desc(&x->tx, index);
+
+	tx_slot(x, index, CHUNKS);
+	desc->addr = addr;
+	desc->len = len;
+	desc->options = options;
+	ring_store(x->tx.producer, index + 1);
+}
+
 /*
  * Put a frame into the Tx ring
  * Return: false if there is no room, or there are too few chunks, for now
  */
 bool xsk_send(struct xsk *x, const void *frame, __u32 len)
 {
-	__u32 descs = (len + CHUNK - 1) / CHUNK;
+	__u32 max = x->opts.tx_part ?: CHUNK;
+	__u32 descs = (len + max - 1) / max;
 	__u32 index = *x->tx.producer;
 	__u32 off = 0;
 
-	if (ring_room(&x->tx) < descs || x->idle_tail - x->idle_head < descs)
+	if (xsk_tx_room(x) < descs || x->idle_tail - x->idle_head < descs)
 		return false;
 
 	while (off < len) {
-		__u32 part = len - off < CHUNK ? len - off : CHUNK;
-		__u64 addr = chunk_to_kernel(x) * (__u64)CHUNK;
-		struct xdp_desc *desc = ring_desc(&x->tx, index++);
+		__u32 part = len - off < max ? len - off : max;
+		__u32 chunk = chunk_to_kernel(x);
+		__u64 addr = chunk * (__u64)CHUNK;
+		struct xdp_desc *desc = ring_desc(&x->tx, index);
 
+		tx_slot(x, index++, chunk);
 		memcpy(x->umem->area + addr, frame + off, part);
 		off += part;
 		desc->addr = addr;
@@ -550,13 +603,39 @@ int xsk_kick(struct xsk *x)
 	return -errno;
 }
 
+/* In order: the chunks of the slots that the kernel's index has passed */
+static int xsk_reap_inorder(struct xsk *x)
+{
+	__u32 n = xsk_fastpath__tx_completed(x->tx.consumer, x->tx_done);
+	__u32 mask = x->tx.size - 1;
+	__u32 i, chunk;
+	int back;
+
+	if (n > *x->tx.producer - x->tx_done)
+		return complain(-ERANGE, "index is %u slots ahead of %u", n,
+				x->tx_done);
+	for (i = 0; i < n; i++) {
+		chunk = x->tx_chunks[x->tx_done++ & mask];
+		if (chunk == CHUNKS)
+			continue;
+		back = chunk_back(x, chunk * (__u64)CHUNK);
+		if (back < 0)
+			return back;
+		chunk_to_user(x, back);
+	}
+	return n;
+}
+
 /* Return: chunks that were sent; negative if one came back that should not */
 int xsk_reap(struct xsk *x)
 {
-	__u32 n = ring_entries(&x->comp);
-	__u32 index = *x->comp.consumer;
-	__u32 i;
+	__u32 n, index, i;
 
+	if (x->tx_chunks)
+		return xsk_reap_inorder(x);
+
+	n = ring_entries(&x->comp);
+	index = *x->comp.consumer;
 	for (i = 0; i < n; i++) {
 		int chunk = chunk_back(x, *ring_addr(&x->comp, index++));
 
@@ -797,6 +876,14 @@ static bool flow_send_one(struct flow *f)
 	return true;
 }
 
+/* Put frames into the Tx ring, which has room for them, and no more */
+int flow_put(struct flow *f, __u32 frames)
+{
+	while (frames && flow_send_one(f))
+		frames--;
+	return frames ? complain(-ENOSPC, "sender has no room") : 0;
+}
+
 static int flow_push(struct flow *f)
 {
 	int err = xsk_kick(f->tx);
@@ -809,12 +896,7 @@ static int flow_push(struct flow *f)
 int flow_send(struct flow *f, __u32 frames)
 {
 	long long deadline = now_ms() + STALL_MS;
-	int err = 0;
-
-	while (frames && flow_send_one(f))
-		frames--;
-	if (frames)
-		return complain(-ENOSPC, "sender has no room");
+	int err = flow_put(f, frames);
 
 	while (!err && xsk_held(f->tx)) {
 		err = flow_push(f);

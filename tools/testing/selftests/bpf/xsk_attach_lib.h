@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the xsk_attach test is made of: a pair of veth devices in a network
+ * What the tests of the AF_XDP fast path are made of: a pair of veth devices in a network
  * namespace of its own, AF_XDP sockets on the raw UAPI, numbered frames whose
  * every byte can be verified, and a look at what the kernel says of it all.
  *
@@ -73,6 +73,11 @@ struct xsk_opts {
 	bool no_rx;
 	bool tx;
 	bool busy_poll;
+	bool inorder;		/* XDP_TX_INORDER */
+	bool no_comp;		/* no completion ring */
+	__u32 tx_size;		/* RING if 0 */
+	__u32 tx_part;		/* bytes of a descriptor; CHUNK if 0 */
+	__u32 tx_metadata;	/* bytes before the frame, if not 0 */
 	__u32 rx_size;		/* RING if 0 */
 	__u32 chunks;		/* CHUNKS if 0; less leaves some to others */
 	struct xsk *share;	/* XDP_SHARED_UMEM with that socket */
@@ -83,6 +88,8 @@ struct xsk_opts {
  * struct xsk - a socket
  * @pool: the socket whose fill and completion ring serve this one
  * @idle: chunks at the user, in the order in which they came back
+ * @tx_chunks: in order: the chunk of each slot of the Tx ring, or CHUNKS
+ * @tx_done: in order: the first slot not seen to be complete
  * @first: the first of the chunks that are this socket's
  * @count: how many they are
  */
@@ -94,6 +101,8 @@ struct xsk {
 	struct xsk *pool;
 	__u32 idle[CHUNKS];
 	__u32 idle_head, idle_tail;
+	__u32 *tx_chunks;
+	__u32 tx_done;
 	__u32 first, count;
 };
 
@@ -159,6 +168,7 @@ void xsk_close(struct xsk *x);
 void xsk_refill(struct xsk *x);
 __u32 xsk_held(const struct xsk *x);
 bool xsk_send(struct xsk *x, const void *frame, __u32 len);
+void xsk_put(struct xsk *x, __u64 addr, __u32 len, __u32 options);
 int xsk_kick(struct xsk *x);
 int xsk_reap(struct xsk *x);
 int xsk_recv(struct xsk *x, void *frame);
@@ -168,6 +178,7 @@ int xsk_stats(const struct xsk *x, struct xdp_statistics *stats);
 int xsk_diag(const struct xsk *x, __u32 show, struct xdp_attach *attach);
 
 __u32 flow_sent(const struct flow *f);
+int flow_put(struct flow *f, __u32 frames);
 int flow_send(struct flow *f, __u32 frames);
 int flow_send_raw(struct flow *f, struct stack *s, __u32 frames);
 int flow_recv(struct flow *f);
