@@ -108,6 +108,17 @@ def example():
     assert process.returncode == 0 and out.count("73 bytes") == 5, out
 
 
+def inorder_example(frames):
+    """The example of in-order completion has all frames back, and they arrive."""
+    process = start_and_wait("xa", "-r", "-S", "--attach", "-q", "0")
+    done = subprocess.run([BIN / "xsk_inorder_example", "xb", "0", str(frames)],
+                          capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0 and f"{frames} frames" in done.stdout, done
+    result = stop(process)
+    dropped = result["rx_dropped"] + result["rx_queue_full"] + lost_on_wire()
+    assert result["rx_packets"] + dropped == frames, (result, lost_on_wire())
+
+
 def falls_back():
     """On a kernel without XDP_ATTACH it says so and takes program and XSKMAP."""
     process = start("xa", "-r", "-d", "2", "--attach")
@@ -123,9 +134,9 @@ def does_not_fall_back():
     assert process.returncode and "no XDP_ATTACH" in err, err
 
 
-def example_fails():
-    """The example names the option that this kernel does not have."""
-    done = subprocess.run([BIN / "xsk_attach_example", "xa"], capture_output=True, text=True,
+def example_fails(name):
+    """An example names the option that this kernel does not have."""
+    done = subprocess.run([BIN / f"xsk_{name}_example", "xa"], capture_output=True, text=True,
                           check=False, timeout=30)
     assert done.returncode and done.stderr, done
 
@@ -136,7 +147,8 @@ def main():
     if sys.argv[1] == "base":
         tap.test("base: --attach falls back and says so", falls_back)
         tap.test("base: --attach --force fails", does_not_fall_back)
-        tap.test("base: the example fails with a message", example_fails)
+        for name in "attach", "inorder":
+            tap.test(f"base: the example of {name} fails with a message", example_fails, name)
     else:
         for how in "attach", "xskmap":
             for mode in "skb", "native":
@@ -148,6 +160,7 @@ def main():
         tap.test("l2fwd attach skb, no need_wakeup", l2fwd, "attach", "skb", "-m")
         tap.test("refusals name the reason", refused)
         tap.test("the example prints frames", example)
+        tap.test("the example of in-order completion", inorder_example, 20000)
     tap.plan()
 
 
