@@ -11,7 +11,7 @@ XSKXCEIVER := $(SELFTESTS)/bpf
 TOOLS := $(KTREE)/tools
 INCLUDES := -I$(XSKXCEIVER) -I$(SELFTESTS) -I$(TOOLS)/include -I$(TOOLS)/include/uapi -I$(TOOLS)/lib
 
-all: samples selftest $(O)/xsk_inorder_example $(O)/replay_rx $(O)/xskxceiver $(O)/xskxceiver-rest
+all: samples selftest $(O)/xsk_inorder_example $(O)/replay_rx $(O)/frags.bpf.o $(O)/xskxceiver $(O)/xskxceiver-rest
 
 samples:
 	$(MAKE) -C $(SRC) -f samples/bpf/xdpsock.mk O=$(O)
@@ -24,6 +24,9 @@ $(O)/xsk_inorder_example: $(SRC)/samples/bpf/xsk_inorder_example.c $(SRC)/tools/
 
 $(O)/replay_rx: $(SRC)/lab/guest/replay_rx.c $(SRC)/tools/net/xsk/xsk_fastpath.h | samples
 	$(CC) -O2 -Wall -Wextra -Werror -I$(SRC)/tools/net/xsk -I$(O)/include $< -lxdp -lpcap -o $@
+
+$(O)/frags.bpf.o: $(SRC)/lab/guest/frags.bpf.c
+	clang -g -O2 -Wall -Werror -target bpf -I/usr/include/$(shell $(CC) -print-multiarch) -c $< -o $@
 
 # The base's own test, as it is but for its limits of wall-clock time, in
 # seconds and milliseconds: emulation is slow.

@@ -6,7 +6,7 @@ Arguments: "base", where each has to show, or "patched", where none may; a regul
 for the names of tests. Prints TAP.
 
 eth0 (ixgbe) and eth1 (i40e) have a generator and a sink that verifies each; a cable connects
-eth2 and eth3, of i40e, which lives in a network namespace.
+eth2 and eth3, of i40e, which lives in a network namespace. eth4 (i40e) gets large frames.
 """
 
 import contextlib
@@ -20,9 +20,9 @@ import time
 from harness import Tap, eventually, links_up, one_queue, shell, start_and_wait, stop, xdp_bench
 from ports import (ADDRESS, PEER_ADDRESS, nicsim, peer_namespace, peer_socket, plug, plug_peer,
                    settle)
-from xsk import Xsk
+from xsk import USE_SG, ZEROCOPY, Xsk
 
-IXGBE, I40E = 0, 1  # ports with a generator
+IXGBE, I40E, JUMBO = 0, 1, 4  # ports with a generator
 
 
 def shows(fault, what):
@@ -71,6 +71,30 @@ def completes_what_was_not_sent():
             time.sleep(0.05)
         completed = xsk.completion.producer
         xsk.close()
+    shows(completed, "completions of frames that were not sent")
+
+
+def completes_fragments():
+    """Patch 5: the fragments of a frame that was redirected are completed to the socket.
+
+    eth4 gets frames of 9000 bytes, three buffers each.
+    """
+    frames = 10
+    for interface, program in ("eth1", "drop"), ("eth4", "to_eth1"):
+        one_queue(interface, 512)
+        shell(f"ip link set {interface} mtu 9000; ip link set {interface} xdpdrv object "
+              f"/out/user/frags.bpf.o program {program}; ip link set {interface} promisc on up")
+    xsk = Xsk("eth1", flags=ZEROCOPY | USE_SG)
+    links_up("eth1", "eth4")
+    sent = nicsim.port(I40E)["wire"]["from_chip"]
+    nicsim("gen", JUMBO, "start", f"count={frames}")
+    eventually("frames", lambda: nicsim.port(I40E)["wire"]["from_chip"] - sent == frames)
+    # The device tells of what it has sent a little later
+    time.sleep(0.5)
+    completed = xsk.completion.producer
+    xsk.close()
+    for interface in "eth1", "eth4":
+        shell(f"ip link set {interface} xdpdrv off; ip link set {interface} mtu 1500")
     shows(completed, "completions of frames that were not sent")
 
 
@@ -151,6 +175,7 @@ def received(receiver):
 TESTS = (
     ("ixgbe receives a frame twice after a full ring", received_twice),
     ("i40e completes frames that a socket did not send", completes_what_was_not_sent),
+    ("i40e completes fragments that a socket did not send", completes_fragments),
     ("i40e asks for a wakeup at the end of the Rx ring", asks_for_wakeups),
     ("i40e takes the status of a filter for a frame", loses_after_filter),
 )

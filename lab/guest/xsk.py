@@ -14,7 +14,7 @@ import struct
 AF_XDP, SOL_XDP = 44, 283
 MMAP_OFFSETS, RX_RING, UMEM_REG, FILL_RING, COMPLETION_RING = 1, 2, 4, 5, 6
 RINGS = {"rx": (0, 0, 16), "fill": (2, 0x100000000, 8), "completion": (3, 0x180000000, 8)}
-ZEROCOPY, NEED_WAKEUP = 4, 8  # flags of bind()
+ZEROCOPY, NEED_WAKEUP, USE_SG = 4, 8, 16  # flags of bind()
 CHUNK = 4096
 SLOTS = 2048  # of each ring
 CHUNKS = 2 * SLOTS
@@ -59,7 +59,7 @@ class Ring:
 class Xsk:
     """A zero-copy socket on a queue, with a full fill ring; it is there until close()."""
 
-    def __init__(self, interface, queue=0):
+    def __init__(self, interface, queue=0, flags=ZEROCOPY | NEED_WAKEUP):
         self.socket = socket.socket(AF_XDP, socket.SOCK_RAW)
         self.umem = mmap.mmap(-1, CHUNKS * CHUNK, mmap.MAP_SHARED)
         address = ctypes.addressof(ctypes.c_char.from_buffer(self.umem))
@@ -70,7 +70,7 @@ class Xsk:
         self.fill, self.completion = (Ring(self.socket.fileno(), offsets, name)
                                       for name in ("fill", "completion"))
         self.fill.put(range(0, SLOTS * CHUNK, CHUNK))
-        self._bind(struct.pack("=HHIII", AF_XDP, ZEROCOPY | NEED_WAKEUP,
+        self._bind(struct.pack("=HHIII", AF_XDP, flags,
                                socket.if_nametoindex(interface), queue, 0))
 
     def _set(self, option, value):

@@ -6,13 +6,13 @@
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-wires=(--wire cable:2-3)
+wires=(--wire cable:2-3 --wire gen:4,size=9000,start=off)
 for port in 0 1; do
 	wires+=(--wire "gen:$port,size=imix,flows=16,start=off" --wire "sink:$port,verify")
 done
 
 boot() {
-	"$LAB/boot.sh" --name "mends-$1" --timing coalesce --nic 82599,x710,x710,x710 \
+	"$LAB/boot.sh" --name "mends-$1" --timing coalesce --nic 82599,x710,x710,x710,x710 \
 		"${wires[@]}" "$1" -- /src/lab/guest/mends.py "$@"
 }
 
