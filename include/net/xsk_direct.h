@@ -95,11 +95,12 @@ static inline void xsk_direct_refill_begin(struct xsk_buff_pool *pool,
 		return;
 
 	WRITE_ONCE(pool->recycle_low, low);
+	if (!low)
+		return;
 	/* Either we see chunks, or the Tx queue sees that we are low: pairs
 	 * with the barrier in xsk_recycle_completed()
 	 */
-	if (low)
-		smp_mb();
+	smp_mb();
 }
 
 /**

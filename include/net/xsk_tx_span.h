@@ -9,7 +9,6 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 #include <net/xsk_buff_pool.h>
-#include <net/xsk_unroll.h>
 
 struct xdp_sock;
 
@@ -96,7 +95,8 @@ xsk_tx_span_write(const struct xsk_tx_span *span,
 	dma_addr_t dma;
 	size_t i;
 
-	xsk_unrolled_for(i = 0; i < count; i++) {
+#pragma GCC unroll 4
+	for (i = 0; i < count; i++) {
 		/* User space can change them at any time: read them once */
 		addr = READ_ONCE(desc[i].addr);
 		len = xsk_tx_desc_len(&desc[i]);

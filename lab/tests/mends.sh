@@ -6,7 +6,7 @@
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-wires=(--wire cable:2-3 --wire gen:4,size=9000,start=off)
+wires=(--wire cable:2-3 --wire "gen:4,size=9000,start=off")
 for port in 0 1; do
 	wires+=(--wire "gen:$port,size=imix,flows=16,start=off" --wire "sink:$port,verify")
 done

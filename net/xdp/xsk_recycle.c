@@ -32,7 +32,6 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/xdp_sock_drv.h>
-#include <net/xsk_unroll.h>
 
 #include "xsk_inorder.h"
 #include "xsk_queue.h"
@@ -64,9 +63,11 @@ static bool xsk_recycle_pending(const struct xsk_recycle *recycle)
 u32 xsk_recycle_switch(struct xsk_recycle *recycle, u32 taken, u32 size,
 		       u32 max)
 {
-	u32 request = smp_load_acquire(&recycle->request);
-	u32 left = recycle->request_slot - taken;
+	u32 request, left;
 
+	/* Matches the release in xsk_recycle_request() */
+	request = smp_load_acquire(&recycle->request);
+	left = recycle->request_slot - taken;
 	if (request == recycle->applied)
 		return max;
 	/* User space wrote the slot: one that cannot be counts as passed */
@@ -218,9 +219,9 @@ void xsk_recycle_completed(struct xsk_buff_pool *pool, u32 count)
 		xsk_recycle_kick(recycle, to);
 }
 
-/* Pairs with the release in xsk_recycle_completed() */
 static u32 xsk_recycle_available(const struct xsk_recycle *recycle)
 {
+	/* Pairs with the release in xsk_recycle_completed() */
 	return smp_load_acquire(&recycle->published) - recycle->read;
 }
 
@@ -257,7 +258,8 @@ static u32 xsk_recycle_take_row(const struct xsk_buff_pool *pool,
 	const __le64 *first = rx_desc;
 	size_t i;
 
-	xsk_unrolled_for(i = 0; i < count; i++) {
+#pragma GCC unroll 4
+	for (i = 0; i < count; i++) {
 		/* It went to the completion ring */
 		if (unlikely(addrs[i] >= addrs_cnt))
 			continue;
@@ -341,6 +343,7 @@ void xsk_recycle_to_free_list(struct xsk_buff_pool *pool, u32 count)
 		available = xsk_recycle_available(recycle);
 		for (; available && count; available--) {
 			addr = recycle->addrs[recycle->read & recycle->mask];
+			/* As in xsk_recycle_take() */
 			smp_store_release(&recycle->read, recycle->read + 1);
 			if (addr >= pool->addrs_cnt)
 				continue;

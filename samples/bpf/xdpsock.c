@@ -149,7 +149,7 @@ static __u32 row_of(__u32 index, __u32 size)
 }
 
 /* Inline, for an own loop with and without @swap */
-static inline __attribute__((always_inline))
+static __always_inline
 void move_row(struct xdp_desc *to, const struct xdp_desc *from, __u32 n,
 	      char *area, bool swap)
 {
@@ -163,7 +163,7 @@ void move_row(struct xdp_desc *to, const struct xdp_desc *from, __u32 n,
 }
 
 /* Inline, for an own loop with and without @swap */
-static inline __attribute__((always_inline))
+static __always_inline
 __u32 received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
 {
 	struct xsk_port *out = port->peer;

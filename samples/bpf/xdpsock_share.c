@@ -12,20 +12,6 @@
 #define SOL_XDP 283
 #endif
 
-/* libxdp's two kinds of rings have the same fields */
-#define SET_RING(r, map, off, n) do {					\
-		char *base = (map)->addr;				\
-									\
-		(r)->mask = (n) - 1;					\
-		(r)->size = (n);					\
-		(r)->producer = (__u32 *)(base + (off)->producer);	\
-		(r)->consumer = (__u32 *)(base + (off)->consumer);	\
-		(r)->flags = (__u32 *)(base + (off)->flags);		\
-		(r)->ring = base + (off)->desc;				\
-		(r)->cached_prod = *(r)->producer;			\
-		(r)->cached_cons = *(r)->consumer;			\
-	} while (0)
-
 static int make_ring(struct xsk_share *share, int option, __u32 size)
 {
 	if (setsockopt(share->fd, SOL_XDP, option, &size, sizeof(size)))
@@ -80,22 +66,54 @@ static int map_rings(struct xsk_share *share,
 	return err;
 }
 
-/* A producer's cached_cons is ahead by the size of the ring, as in libxdp */
+static void set_prod(struct xsk_ring_prod *ring,
+		     const struct xsk_share_map *map,
+		     const struct xdp_ring_offset *off, __u32 size)
+{
+	char *base = map->addr;
+
+	*ring = (struct xsk_ring_prod){
+		.mask = size - 1,
+		.size = size,
+		.producer = (__u32 *)(base + off->producer),
+		.consumer = (__u32 *)(base + off->consumer),
+		.flags = (__u32 *)(base + off->flags),
+		.ring = base + off->desc,
+		/* Ahead by the size of the ring, as in libxdp */
+		.cached_cons = size,
+	};
+}
+
+static void set_cons(struct xsk_ring_cons *ring,
+		     const struct xsk_share_map *map,
+		     const struct xdp_ring_offset *off, __u32 size)
+{
+	char *base = map->addr;
+
+	*ring = (struct xsk_ring_cons){
+		.mask = size - 1,
+		.size = size,
+		.producer = (__u32 *)(base + off->producer),
+		.consumer = (__u32 *)(base + off->consumer),
+		.flags = (__u32 *)(base + off->flags),
+		.ring = base + off->desc,
+	};
+}
+
+/* Of a socket that is new: all indices are zero */
 static void set_rings(struct xsk_share *share,
 		      const struct xsk_share_rings *rings,
 		      const struct xdp_mmap_offsets *off)
 {
-	SET_RING(rings->fill, &share->maps[SHARE_FILL], &off->fr,
+	set_prod(rings->fill, &share->maps[SHARE_FILL], &off->fr,
 		 rings->fill_size);
-	rings->fill->cached_cons += rings->fill_size;
-	SET_RING(rings->comp, &share->maps[SHARE_COMP], &off->cr, rings->size);
+	set_cons(rings->comp, &share->maps[SHARE_COMP], &off->cr, rings->size);
 	if (rings->rx)
-		SET_RING(rings->rx, &share->maps[SHARE_RX], &off->rx,
+		set_cons(rings->rx, &share->maps[SHARE_RX], &off->rx,
 			 rings->size);
-	if (!rings->tx)
-		return;
-	SET_RING(rings->tx, &share->maps[SHARE_TX], &off->tx, rings->size);
-	rings->tx->cached_cons += rings->size;
+	if (rings->tx)
+		set_prod(rings->tx, &share->maps[SHARE_TX], &off->tx,
+			 rings->size);
 }
 
 int xsk_share_open(struct xsk_share *share, const struct xsk_share_rings *rings)

@@ -6,7 +6,6 @@
  */
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_direct.h>
-#include <net/xsk_unroll.h>
 
 #include "i40e.h"
 #include "i40e_txrx_common.h"
@@ -38,7 +37,8 @@ static u32 i40e_xsk_direct_span(struct i40e_ring *rx_ring,
 	u32 size;
 	u64 qword;
 
-	xsk_unrolled_for(i = 0; i < count; i++) {
+#pragma GCC unroll 4
+	for (i = 0; i < count; i++) {
 		qword = le64_to_cpu(READ_ONCE(rx_desc[i].wb.qword1.status_error_len));
 		size = FIELD_GET(I40E_RXD_QW1_LENGTH_PBUF_MASK, qword);
 		/* Zero is "not yet", or a status of the flow director */

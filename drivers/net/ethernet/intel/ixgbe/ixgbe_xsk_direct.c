@@ -6,7 +6,6 @@
  */
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_direct.h>
-#include <net/xsk_unroll.h>
 
 #include "ixgbe.h"
 #include "ixgbe_txrx_common.h"
@@ -36,7 +35,8 @@ static u32 ixgbe_xsk_direct_span(struct ixgbe_ring *rx_ring,
 	size_t i;
 	u32 size;
 
-	xsk_unrolled_for(i = 0; i < count; i++) {
+#pragma GCC unroll 4
+	for (i = 0; i < count; i++) {
 		size = le16_to_cpu(READ_ONCE(rx_desc[i].wb.upper.length));
 		/* Zero is "not yet" */
 		if (size - 1 >= direct->max_len)
