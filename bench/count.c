@@ -3,7 +3,7 @@
  * A plugin of QEMU that counts executed instructions per block of code, between two
  * points that are given in packets.
  *
- *   -plugin count.so,dir=BOOT,out=FOLDER
+ *   -plugin count.so,dir=BOOT,out=FOLDER[,lines=on]
  *
  * BOOT has the sockets control.sock of nicsim and bench.sock, the other end of a serial
  * port of the guest. There the guest asks for a measurement in one line
@@ -21,6 +21,13 @@
  * FOLDER/NAME.blocks: a line of JSON with what was counted as a whole, then for each block
  * that ran: vCPU, address of its first instruction, times entered, instructions executed.
  *
+ * With lines=on also how many cache lines went from vCPU 0 to 1 and back, a fifth number of
+ * each block: those of physical memory that the block touched, that the other vCPU wrote
+ * last, and that this one has not touched since. Caches hold everything; what a card reads
+ * and writes is not seen. This makes the guest slower by some factor. A block then counts
+ * with all its instructions when it is entered: QEMU 11.1 crashes with counters of its own
+ * if there are several vCPUs.
+ *
  * QEMU has to run all vCPUs in one thread (-icount): there are no locks.
  */
 #include <errno.h>
@@ -37,7 +44,7 @@
 /* Some batches of 64 packets; asking nicsim takes as long as some 5000 instructions */
 #define SAMPLE 100000
 /* Samples from the request on, until nothing else runs in the guest */
-#define SETTLE 50
+#define SETTLE 300
 #define MAX_BLOCKS 524288U		/* a power of 2 */
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
@@ -45,7 +52,17 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 struct block_count {
 	__u64 entered;
 	__u64 insns;
+	__u64 lines;
 };
+
+/* Of a line of memory: which vCPU wrote it last, and which have its contents */
+#define LINE_BITS 6
+#define NUM_LINES (1ULL << (32 - LINE_BITS))
+#define LINE_VCPUS 2
+#define MAX_VCPUS 4
+#define WRITTEN_BY(vcpu) (1U << (vcpu))
+#define HELD_BY(vcpu) (4U << (vcpu))
+static __u8 *lines;
 
 /* The element of a vCPU in the scoreboard; block 0 takes those that found no place */
 struct counts {
@@ -58,7 +75,8 @@ enum state { WAITING, SETTLING, WARMING_UP, COUNTING };
 static struct {
 	char dir[80];
 	char out[80];
-	struct qemu_plugin_scoreboard *score;
+	struct qemu_plugin_scoreboard *score;	/* or, with lines=on: */
+	struct counts *counts[MAX_VCPUS];
 	unsigned int num_blocks;
 	int control, guest;
 	enum state state;
@@ -184,7 +202,7 @@ static bool asked(void)
 
 static struct counts *counts_of(int vcpu)
 {
-	return qemu_plugin_scoreboard_find(bench.score, vcpu);
+	return lines ? bench.counts[vcpu] : qemu_plugin_scoreboard_find(bench.score, vcpu);
 }
 
 /* Blocks that start at the same address, in whatever process, are one */
@@ -242,8 +260,8 @@ static void write_blocks(FILE *file, int vcpu)
 
 	for (unsigned int i = 0; i < MAX_BLOCKS; i++) {
 		if (blocks[i].insns)
-			fprintf(file, "%d %llx %llu %llu\n", vcpu,
-				addresses[i], blocks[i].entered, blocks[i].insns);
+			fprintf(file, "%d %llx %llu %llu %llu\n", vcpu, addresses[i],
+				blocks[i].entered, blocks[i].insns, blocks[i].lines);
 	}
 }
 
@@ -319,16 +337,58 @@ static struct qemu_plugin_u64 entry(size_t offset)
 	return (struct qemu_plugin_u64){ bench.score, offset };
 }
 
-/* Instructions one by one: QEMU starts a block anew behind an access to a device */
-static void translated(struct qemu_plugin_tb *tb, void *data)
+/* A load or store of the block with this number */
+static void touched(unsigned int vcpu, qemu_plugin_meminfo_t info, __u64 vaddr, void *number)
 {
-	size_t n = qemu_plugin_tb_n_insns(tb);
-	unsigned int number = block_number(qemu_plugin_tb_vaddr(tb));
+	const struct qemu_plugin_hwaddr *hwaddr;
+	__u64 line;
+
+	if (vcpu >= LINE_VCPUS || bench.state < WARMING_UP)
+		return;
+	hwaddr = qemu_plugin_get_hwaddr(info, vaddr);
+	if (!hwaddr || qemu_plugin_hwaddr_is_io(hwaddr))
+		return;
+	line = qemu_plugin_hwaddr_phys_addr(hwaddr) >> LINE_BITS;
+	if (line >= NUM_LINES)
+		return;
+	if ((lines[line] & WRITTEN_BY(!vcpu)) && !(lines[line] & HELD_BY(vcpu)))
+		counts_of(vcpu)->blocks[(size_t)number].lines++;
+	if (qemu_plugin_mem_is_store(info))
+		lines[line] = WRITTEN_BY(vcpu);
+	lines[line] |= HELD_BY(vcpu);
+}
+
+/* A block with its number and, above, its instructions */
+static void entered_block(unsigned int vcpu, void *block)
+{
+	struct counts *counts = counts_of(vcpu);
+	size_t n = (size_t)block >> 32;
+	struct block_count *count = &counts->blocks[(__u32)(size_t)block];
+
+	count->entered++;
+	count->insns += n;
+	counts->since_sample += n;
+	if (counts->since_sample >= SAMPLE)
+		sample(vcpu, NULL);
+}
+
+static void watch_lines(struct qemu_plugin_tb *tb, size_t n, size_t number)
+{
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, entered_block, QEMU_PLUGIN_CB_NO_REGS,
+					     (void *)(n << 32 | number));
+	for (size_t i = 0; i < n; i++)
+		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), touched,
+						 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+						 (void *)number);
+}
+
+/* Instructions one by one: QEMU starts a block anew behind an access to a device */
+static void count_insns(struct qemu_plugin_tb *tb, size_t n, size_t number)
+{
 	struct qemu_plugin_u64 since_sample = entry(offsetof(struct counts, since_sample));
 	struct qemu_plugin_u64 entered = entry(offsetof(struct counts, blocks[number].entered));
 	struct qemu_plugin_u64 insns = entry(offsetof(struct counts, blocks[number].insns));
 
-	(void)data;
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64, entered,
 							  1);
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64,
@@ -341,6 +401,18 @@ static void translated(struct qemu_plugin_tb *tb, void *data)
 								    insns, 1);
 }
 
+static void translated(struct qemu_plugin_tb *tb, void *data)
+{
+	size_t n = qemu_plugin_tb_n_insns(tb);
+	unsigned int number = block_number(qemu_plugin_tb_vaddr(tb));
+
+	(void)data;
+	if (lines)
+		watch_lines(tb, n, number);
+	else
+		count_insns(tb, n, number);
+}
+
 static void idle(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
@@ -348,17 +420,30 @@ static void idle(unsigned int vcpu, void *data)
 	bench.idle++;
 }
 
+static void watch_lines_from_now(void)
+{
+	lines = calloc(NUM_LINES, sizeof(*lines));
+	for (int vcpu = 0; vcpu < MAX_VCPUS; vcpu++) {
+		bench.counts[vcpu] = calloc(1, sizeof(*bench.counts[vcpu]));
+		if (!lines || !bench.counts[vcpu])
+			fail("lines=on");
+	}
+}
+
 int qemu_plugin_install(__u64 id, const struct qemu_info_t *info, int argc, char **argv)
 {
 	(void)info;
 	for (int i = 0; i < argc; i++) {
-		if (sscanf(argv[i], "dir=%79s", bench.dir) != 1 &&
+		if (!strcmp(argv[i], "lines=on")) {
+			watch_lines_from_now();
+		} else if (sscanf(argv[i], "dir=%79s", bench.dir) != 1 &&
 		    sscanf(argv[i], "out=%79s", bench.out) != 1) {
 			fprintf(stderr, "count.so: unknown argument %s\n", argv[i]);
 			return 1;
 		}
 	}
-	bench.score = qemu_plugin_scoreboard_new(sizeof(struct counts));
+	if (!lines)
+		bench.score = qemu_plugin_scoreboard_new(sizeof(struct counts));
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated, NULL);
 	qemu_plugin_register_vcpu_idle_cb(id, idle, NULL);
 	return 0;

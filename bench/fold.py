@@ -111,9 +111,10 @@ class Counts:
         """Read STEM.blocks, of so many cores, and what the guest knows of its addresses."""
         lines = Path(f"{stem}.blocks").read_text().splitlines()
         self.total = json.loads(lines[0])
-        self.blocks = [(int(cpu), int(address, 16), int(entered), int(insns))
-                       for cpu, address, entered, insns in map(str.split, lines[1:])
-                       if int(cpu) < cores]
+        blocks = [(int(cpu), int(address, 16), *map(int, counts))
+                  for cpu, address, *counts in map(str.split, lines[1:]) if int(cpu) < cores]
+        self.blocks = [block[:4] for block in blocks]
+        self.lines = sum(block[4] for block in blocks)
         self.kernel = kernel_symbols(system_map, Path(f"{stem}.kallsyms").read_text())
         self.process = Process(Path(f"{stem}.maps").read_text())
 

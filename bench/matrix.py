@@ -24,8 +24,9 @@ CONTESTANTS = {
     "dpdk-af_xdp-patched": {**AF_XDP, "kernel": "patched"},
     "dpdk-scalar": {**TESTPMD, "options": ("--force-max-simd-bitwidth=64",)},
     "dpdk-vector": TESTPMD,
-    # Frames go on as they are: this mode does not touch them
-    "dpdk-recycle": {**TESTPMD, "forward": "recycle_mbufs", "workloads": ("l2fwd", "fwd")},
+    # Frames go on as they are: this mode does not touch them. With ixgbe it stands still.
+    "dpdk-recycle": {**TESTPMD, "forward": "recycle_mbufs", "workloads": ("l2fwd", "fwd"),
+                     "nics": ("i40e",)},
     "base-control": {**CONTROL, "kernel": "base"},
     "patched-control": {**CONTROL, "kernel": "patched"},
 }
@@ -54,6 +55,8 @@ VARIATIONS = (
     (CARDS, "l2fwd", TWO, {"frame": "imix"}),
     (("i40e",), "rxdrop", TWO, {"frames": 2048}),
     (("i40e",), "rxdrop", TWO, {"frames": 65536}),
+    # The driver polls on one core, by interrupts, the program spins on the other
+    (CARDS, "rxdrop", TWO, {"cores": 2}),
     (("veth",), "rxdrop", THREE, {"mode": "skb", **COPY}),
     (("veth",), "rxdrop", THREE, {"mode": "native", **COPY}),
     (("veth",), "l2fwd", THREE, {"mode": "native", **COPY}),
@@ -80,7 +83,8 @@ def usual(nic):
     """Return contestant and workload of a card's usual cells."""
     return [(contestant, workload) for contestant, how in CONTESTANTS.items()
             for workload in how["workloads"]
-            if nic in CARDS or workload == "fwd" and nic == "i40e-ixgbe"]
+            if nic in how.get("nics", NICS)
+            and (nic in CARDS or workload == "fwd" and nic == "i40e-ixgbe")]
 
 
 def cells(nics=tuple(NICS), subset="all"):

@@ -7,6 +7,7 @@
 #ifndef BENCH_QEMU_PLUGIN_H
 #define BENCH_QEMU_PLUGIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <linux/types.h>
 
@@ -30,7 +31,14 @@ enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
 
 enum qemu_plugin_cond { QEMU_PLUGIN_COND_GE = 7 };
 
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_RW = 3 };
+
+typedef __u32 qemu_plugin_meminfo_t;
+struct qemu_plugin_hwaddr;
+
 typedef void (*qemu_plugin_vcpu_cb)(unsigned int vcpu, void *data);
+typedef void (*qemu_plugin_vcpu_mem_cb)(unsigned int vcpu, qemu_plugin_meminfo_t info,
+					__u64 vaddr, void *data);
 typedef void (*qemu_plugin_tb_cb)(struct qemu_plugin_tb *tb, void *data);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(__u64 id, qemu_plugin_tb_cb cb, void *data);
@@ -43,6 +51,8 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb
 void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb,
 						       enum qemu_plugin_op op,
 						       struct qemu_plugin_u64 entry, __u64 imm);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_plugin_vcpu_cb cb,
+					  enum qemu_plugin_cb_flags flags, void *data);
 void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_plugin_vcpu_cb cb,
 					       enum qemu_plugin_cb_flags flags,
 					       enum qemu_plugin_cond cond,
@@ -51,6 +61,14 @@ void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_p
 void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn,
 							 enum qemu_plugin_op op,
 							 struct qemu_plugin_u64 entry, __u64 imm);
+
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb cb,
+				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
+				      void *data);
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, __u64 vaddr);
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *hwaddr);
+__u64 qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *hwaddr);
 
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
 void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned int vcpu);

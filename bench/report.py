@@ -8,6 +8,7 @@ import matrix
 COLUMNS = (("insn/packet", "insn_per_pkt", ".1f"), ("kernel", "kernel_insn_per_pkt", ".1f"),
            ("user", "user_insn_per_pkt", ".1f"), ("thunks", "thunks_per_pkt", ".2f"),
            ("syscalls", "syscalls_per_pkt", ".4f"), ("wakeups", "wakeups_per_pkt", ".4f"),
+           ("lines", "line_transfers_per_pkt", ".2f"),
            ("virtual Mpps", "virtual_mpps", ".2f"), ("spread %", "spread_pct", ".2f"))
 # What must cost the same on both kernels; percent that do not count
 UNCHANGED = {"patched-off": "base-xskmap", "patched-control": "base-control"}
@@ -44,7 +45,7 @@ def table(result):
     """Return the table of all cells. A cell that is not valid has no figures."""
     rows = []
     for cell in result["cells"]:
-        figures = [format(cell[key], form) for _, key, form in COLUMNS]
+        figures = [format(cell[key], form) if key in cell else "" for _, key, form in COLUMNS]
         if not cell["valid"]:
             figures = [f"invalid: {cell['why']}", *[""] * (len(COLUMNS) - 1)]
         rows.append([cell["nic"], workload(cell), cell["contestant"], *figures])

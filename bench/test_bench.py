@@ -8,6 +8,7 @@ import json
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -29,12 +30,12 @@ MAPS = """400000-401000 r--p 00000000 00:00 1    /nowhere/program
 7000000-7001000 r-xp 00000000 00:00 0
 """
 BLOCKS = """{"packets": 10, "insns": 1000, "idle": 0, "samples": 3, "starved": 0}
-0 ffffffff81001000 5 100
-0 ffffffff81001010 5 100
-0 ffffffff81002000 30 300
-1 ffffffffa0000040 10 200
-0 401004 10 250
-0 9000000 1 50
+0 ffffffff81001000 5 100 0
+0 ffffffff81001010 5 100 1
+0 ffffffff81002000 30 300 2
+1 ffffffffa0000040 10 200 3
+0 401004 10 250 4
+0 9000000 1 50 5
 """
 
 
@@ -81,12 +82,16 @@ class Counts(unittest.TestCase):
         for name, text in (("x.blocks", BLOCKS), ("x.kallsyms", KALLSYMS), ("x.maps", MAPS),
                            ("map", SYSTEM_MAP)):
             (path / name).write_text(text)
-        self.counts = fold.Counts(path / "x", str(path / "map"))
+        self.counts = fold.Counts(path / "x", str(path / "map"), cores=2)
 
     def test_privilege(self):
         """Kernel and user add up to all."""
         self.assertEqual(self.counts.insns(kernel=True), 70)
         self.assertEqual(self.counts.insns(kernel=False), 30)
+
+    def test_lines(self):
+        """Cache lines that went from core to core are added up."""
+        self.assertEqual(self.counts.lines, 0 + 1 + 2 + 3 + 4 + 5)
 
     def test_entered(self):
         """Only the first block of a function counts as a call."""
@@ -103,15 +108,17 @@ class Counts(unittest.TestCase):
 
     def test_invalid(self):
         """A run in which the guest waited, or lost frames, is not believed."""
-        ports = [{"events": {"dma_fault": 0}}]
-        self.assertEqual(measure.why_invalid(self.counts, ports, {}), "")
-        self.assertIn("lost", measure.why_invalid(self.counts, ports, {"rx_missed": 1}))
-        self.assertIn("misbehaviour",
-                      measure.why_invalid(self.counts, [{"events": {"dma_fault": 1}}], {}))
+        good, bad = [{"events": {"dma_fault": 0}}], [{"events": {"dma_fault": 1}}]
+        self.assertEqual(measure.why_invalid(self.counts, (good, good), {}), "")
+        # Of an earlier cell in the same boot
+        self.assertEqual(measure.why_invalid(self.counts, (bad, bad), {}), "")
+        self.assertIn("lost", measure.why_invalid(self.counts, (good, good), {"rx_missed": 1}))
+        self.assertIn("1 dma_fault at port 0",
+                      measure.why_invalid(self.counts, (good, bad), {}))
         self.counts.total["starved"] = 1
-        self.assertIn("no frame", measure.why_invalid(self.counts, ports, {}))
+        self.assertIn("no frame", measure.why_invalid(self.counts, (good, good), {}))
         self.counts.total["idle"] = 1
-        self.assertIn("idle", measure.why_invalid(self.counts, ports, {}))
+        self.assertIn("idle", measure.why_invalid(self.counts, (good, good), {}))
 
 
 def run_of(insns, why=""):
@@ -133,6 +140,21 @@ class Runs(unittest.TestCase):
         cell, _ = measure.merge(self.cell, [run_of(101), run_of(100), run_of(99)])
         self.assertEqual((cell["insn_per_pkt"], cell["spread_pct"], cell["valid"]), (100, 2, True))
 
+    def test_sizes(self):
+        """What is not as usual is in the name of a cell, and tells it from others."""
+        other = matrix.cell("ixgbe", "attach", "l2fwd", batch=256, frame="imix")
+        self.assertEqual(report.workload(other), "l2fwd, imix, batch 256")
+        self.assertNotEqual(matrix.identity(other), matrix.identity(self.cell))
+        self.assertEqual((self.cell["budget"], other["budget"]), (32, 128))
+
+    def test_matrix(self):
+        """No cell is there twice, and the subsets are parts of the whole."""
+        names = [matrix.identity(cell) for cell in matrix.cells()]
+        self.assertEqual(len(set(names)), len(names))
+        for subset in matrix.SUBSETS:
+            self.assertLessEqual({matrix.identity(cell) for cell in matrix.cells(subset=subset)},
+                                 set(names))
+
     def test_one_bad_run(self):
         """A cell is as good as the worst of its runs, and all are of one kernel."""
         other = {**run_of(100), "image": "2"}
@@ -140,6 +162,80 @@ class Runs(unittest.TestCase):
         cell, _ = measure.merge(self.cell, [run_of(100), run_of(100, "idle")])
         self.assertFalse(cell["valid"])
         self.assertIn("invalid: idle", report.table({"cells": [cell]}))
+
+
+class Boots(unittest.TestCase):
+    """A guest that fails, or hangs, is tried again, but only for what is still to be done."""
+
+    def setUp(self):
+        self.boots = []
+        self.cells = [{**matrix.cell("ixgbe", "attach", "l2fwd"), "run": 1, "id": str(number)}
+                      for number in range(2)]
+        for name, value in (("run_boot", lambda _: iter(self.boots.pop(0))),
+                            ("image_of", lambda _: "1"), ("measured", lambda _: run_of(100)),
+                            ("print", lambda *_, **__: None)):
+            patch = unittest.mock.patch.object(measure, name, value, create=True)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def run_group(self, *boots):
+        """Return the cells that ended and the troubles, when the guests say this."""
+        self.boots = [[line.split() for line in boot] for boot in boots]
+        group = measure.Group(self.cells, measure.Progress(2))
+        return [cell["id"] for cell, _ in group.runs()], group.troubles
+
+    def test_hang(self):
+        """A cell in which the guest hangs is tried once more, those after it are run."""
+        begin, end = ["cell 0 begins"], ["cell 0 begins", "cell 0 ends"]
+        rest = ["cell 1 begins", "cell 1 ends"]
+        ended, troubles = self.run_group([*begin, "killed: silent"], [*end, *rest])
+        self.assertEqual(ended, ["0", "1"])
+        self.assertEqual(len(troubles), 1)
+        self.assertIn("tried again: ixgbe l2fwd attach run 1: killed: silent", troubles[0])
+        ended, troubles = self.run_group([*begin, "killed: silent"], [*begin, "killed: silent"],
+                                         rest)
+        self.assertEqual(ended, ["1"])
+        self.assertIn("failed", troubles[1])
+
+    def test_failed(self):
+        """The reason of a cell that failed is told, not the status of the guest."""
+        failed = ["cell 0 begins", "cell 0 failed: no link", "status 1"]
+        ended, troubles = self.run_group(failed, failed, ["cell 1 begins", "cell 1 ends"])
+        self.assertEqual(ended, ["1"])
+        self.assertTrue(all(trouble.endswith("no link") for trouble in troubles))
+
+    def test_no_boot(self):
+        """When no guest comes up, no cell is tried a third time."""
+        ended, troubles = self.run_group(["status 1"], ["status 1"])
+        self.assertEqual((ended, len(troubles)), ([], 4))
+
+    def test_bad_end(self):
+        """A guest whose cells all ended, but whose kernel complained, is told of."""
+        _, troubles = self.run_group(["cell 0 ends", "cell 1 ends", "status 99"])
+        self.assertIn("status 99", troubles[0])
+
+
+class Results(unittest.TestCase):
+    """What is written into the results folder."""
+
+    def test_merge(self):
+        """With --merge single cells are replaced, in the table and in the profiles."""
+        with tempfile.TemporaryDirectory() as folder:
+            first = [self.cell("rxdrop", 100), self.cell("l2fwd", 200)]
+            report.write(Path(folder), "x", first, [], False)
+            result = report.write(Path(folder), "x", [self.cell("l2fwd", 50)], ["late"], True)
+            text = Path(folder, "profile-attach.md").read_text()
+        self.assertEqual([cell["insn_per_pkt"] for cell in result["cells"]], [100, 50])
+        self.assertEqual([line for line in text.splitlines() if line[:3] == "## "],
+                         ["## ixgbe rxdrop", "## ixgbe l2fwd"])
+        self.assertEqual((text.count("200.00"), text.count("50.00 ")), (0, 2))
+        self.assertIn("* late", report.text(result))
+
+    @staticmethod
+    def cell(workload, insns):
+        """Return a cell with a profile of one function."""
+        cell, _ = measure.merge(matrix.cell("ixgbe", "attach", workload), [run_of(insns)])
+        return cell, [(insns, "kernel", "f")]
 
 
 class Dearer(unittest.TestCase):
@@ -190,7 +286,7 @@ class Compare(unittest.TestCase):
         self.assertTrue(worse)
         (worse, text), = self.verdicts([self.cell(100)], [])
         self.assertFalse(worse)
-        self.assertIn("only in the old file", text)
+        self.assertIn("1 cells only in the old file", text)
 
 
 class Hardware(unittest.TestCase):

@@ -14,10 +14,10 @@ source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 
 GROUPS_ALL=(static lab nicsim uapi kunit attach inorder samples demo ixgbe i40e cross
-	mends xskxceiver dpdk soak bisect deb)
+	mends xskxceiver dpdk soak bench bisect deb)
 # Not in a run without arguments: they take many minutes, and limits of wall-clock time in
 # the first are hard for a slow machine.
-GROUPS_LONG=(xskxceiver-ixgbe xskxceiver-i40e bench)
+GROUPS_LONG=(xskxceiver-ixgbe xskxceiver-i40e)
 (($#)) || set -- "${GROUPS_ALL[@]}"
 for group in "$@"; do
 	[[ -x $LAB/tests/$group.sh ]] || need "no group $group; there are: ${GROUPS_ALL[*]} ${GROUPS_LONG[*]}"

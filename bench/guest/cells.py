@@ -29,6 +29,9 @@ DRIVERS = Path("/sys/bus/pci/drivers")
 LONGEST = {"control": 1000}
 LONGEST_SPINNING = 3
 BUSY_POLL = ["-N", "-z", "-B"]
+INTERRUPTS = ["-N", "-z"]
+# With two cores: interrupts, the program, and what has nothing to do with the packets
+CPU_NAPI, CPU_PROGRAM, CPU_PACE = range(3)
 nicsim = Nicsim()
 
 
@@ -67,9 +70,13 @@ class Kernel:
         for name in self.interfaces:
             shell(f"ethtool -L {name} combined {cell['queues']}; "
                   f"ethtool -G {name} rx {cell['descriptors']} tx {cell['descriptors']}; "
-                  f"echo 2 > /sys/class/net/{name}/napi_defer_hard_irqs; "
-                  f"echo 200000 > /sys/class/net/{name}/gro_flush_timeout; "
                   f"ip link set {name} promisc on up")
+            if cell["cores"] == 1:
+                shell(f"echo 2 > /sys/class/net/{name}/napi_defer_hard_irqs; "
+                      f"echo 200000 > /sys/class/net/{name}/gro_flush_timeout")
+            else:
+                shell(f"for irq in $(sed -n '/{name}/s/:.*//p' /proc/interrupts); do "
+                      f"echo {CPU_NAPI} > /proc/irq/$irq/smp_affinity_list; done")
 
     def link_is_up(self):
         """Tell whether the interfaces have a carrier."""
@@ -112,10 +119,12 @@ class Xdpsock(Kernel):
 
     def command(self):
         """Return what comes before the command."""
-        return []
+        return ["taskset", "-c", str(CPU_PROGRAM)] if self.cell["cores"] > 1 else []
 
     def modes(self):
         """Return the options that say how the socket works."""
+        if self.cell["cores"] > 1:
+            return INTERRUPTS
         return [*BUSY_POLL, f"--busy-poll-budget={self.cell['budget']}"]
 
     def pid(self):
@@ -315,6 +324,9 @@ def run(cell):
 
 def main():
     """Run them all; a cell that fails is named and left out."""
+    if os.cpu_count() > 1:
+        os.sched_setaffinity(0, {CPU_PACE})
+        subprocess.Popen(["/out/bench/pace"])  # pylint: disable=consider-using-with
     for cell in json.loads(Path(sys.argv[1]).read_text()):
         print(f"cell {cell['id']} begins", flush=True)
         try:

@@ -7,6 +7,7 @@ Argument: "patched", or "base" for what they do on a kernel without XDP_ATTACH.
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -18,17 +19,19 @@ PACKETS = 20000
 
 
 @contextlib.contextmanager
-def pair():
-    """Make the veth pair xa, xb that carries nothing by itself, for one test."""
+def pair(one="xa", other="xb"):
+    """Make a veth pair of two queues that carries nothing by itself, for one test."""
+    queues = "numtxqueues 2 numrxqueues 2"
     subprocess.run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; "
-                   "ip link add xa type veth peer name xb; ip link set xa up; ip link set xb up; "
-                   "for i in xa xb; do echo 2 > /sys/class/net/$i/napi_defer_hard_irqs; "
+                   f"ip link add {one} {queues} type veth peer name {other} {queues}; "
+                   f"for i in {one} {other}; do ip link set $i up; "
+                   "echo 2 > /sys/class/net/$i/napi_defer_hard_irqs; "
                    "echo 200000 > /sys/class/net/$i/gro_flush_timeout; done",
                    shell=True, check=True)
     try:
         yield
     finally:
-        subprocess.run(["ip", "link", "del", "xa"], check=True)
+        subprocess.run(["ip", "link", "del", one], check=True)
 
 
 def send(*args):
@@ -86,6 +89,38 @@ def l2fwd(how, mode, *extra):
     assert result["rx_packets"] and result["rx_packets"] == result["tx_packets"], result
     assert result["tx_outstanding"] == 0, result
     check_how(result, how, mode)
+
+
+def fwd(how, *extra):
+    """What one interface receives goes out of the other, both ways, and chunks come back."""
+    attach = ["--attach"] if how == "attach" else []
+    with pair("ya", "yb"):
+        process = start_and_wait("xa", "-i", "ya", "--fwd", "-N", *attach, *extra)
+        for near, far in ("xb", "yb"), ("yb", "xb"):
+            sink = start_and_wait(far, "-r", "-S", "--attach")
+            sent = finish(start(near, "-t", "-S", "--attach", "-C", str(PACKETS)))
+            assert sent["tx_packets"] == PACKETS, sent
+            got = stop(sink)
+            assert got["rx_packets"] > PACKETS / 100, got
+        result = stop(process)
+    assert result["rx_packets"] == result["tx_packets"] and not result["tx_outstanding"], result
+    assert (result["sockets"], result["interface2"]) == (2, "ya"), result
+    check_how(result, how, "native")
+
+
+def queues(how):
+    """A socket on each of two queues, with one umem, receives what comes there."""
+    attach = ["--attach"] if how == "attach" else []
+    process = start_and_wait("xa", "-r", "-N", "--queues=2", *attach)
+    for queue in "0", "1":
+        send("-C", "1000", "-b", "16", "-q", queue)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    total = said[said.index("In total:"):]
+    for queue in "0", "1":
+        rows = total[total.index(f"sock{queue}@xa:{queue} "):].splitlines()
+        assert rows[2].split()[0] == "rx" and int(rows[2].split()[2]) > 10, total
 
 
 def refused():
@@ -158,6 +193,10 @@ def main():
         tap.test("l2fwd attach native, busy poll", l2fwd, "attach", "native", "-B")
         tap.test("rxdrop attach native, poll()", rxdrop, "attach", "native", "-p")
         tap.test("l2fwd attach skb, no need_wakeup", l2fwd, "attach", "skb", "-m")
+        for how in "attach", "xskmap":
+            tap.test(f"fwd {how}", fwd, how)
+            tap.test(f"two queues, one umem, {how}", queues, how)
+        tap.test("fwd attach, poll()", fwd, "attach", "-p")
         tap.test("refusals name the reason", refused)
         tap.test("the example prints frames", example)
         tap.test("the example of in-order completion", inorder_example, 20000)

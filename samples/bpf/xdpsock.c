@@ -149,9 +149,9 @@ static __u32 row_of(__u32 index, __u32 size)
 }
 
 /* Inline, for an own loop with and without @swap */
-static __always_inline
-void move_row(struct xdp_desc *to, const struct xdp_desc *from, __u32 n,
-	      char *area, bool swap)
+static __always_inline void
+move_row(struct xdp_desc *to, const struct xdp_desc *from, __u32 n,
+	 char *area, bool swap)
 {
 	for (__u32 i = 0; i < n; i++) {
 		const __u64 addr = from[i].addr;
@@ -163,8 +163,8 @@ void move_row(struct xdp_desc *to, const struct xdp_desc *from, __u32 n,
 }
 
 /* Inline, for an own loop with and without @swap */
-static __always_inline
-__u32 received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
+static __always_inline __u32
+received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
 {
 	struct xsk_port *out = port->peer;
 	__u32 room = tx_room(out, budget);
@@ -391,14 +391,26 @@ static int failed(const struct xsk_port *port, int err)
 	return 1;
 }
 
+/* A round of one socket: a negative errno, or how many chunks moved */
+static int run_round(struct xsk_port *port, round_fn round, __u32 limit)
+{
+	__u32 moved = round(port, limit);
+	int err = xsk_port_wake_tx(port->peer);
+
+	if (!moved && !err && !port->poll)
+		err = xsk_port_idle(port);
+	return err ?: (int)moved;
+}
+
 static int run_rounds(struct run *run)
 {
 	struct xsk_ports *ports = run->ports;
 	round_fn round = rounds[ports->opts->bench];
 	struct xsk_port *port = ports->port;
 	struct xsk_port *end = port + ports->num;
-	__u32 limit, moved, moved_by_all = 0;
-	int err;
+	bool moved = false;
+	__u32 limit;
+	int ret;
 
 	for (;;) {
 		if (__atomic_load_n(&signals, __ATOMIC_RELAXED))
@@ -406,19 +418,15 @@ static int run_rounds(struct run *run)
 		limit = budget(run);
 		if (finished(run, limit))
 			return 0;
-		moved = round(port, limit);
-		moved_by_all |= moved;
-		err = xsk_port_wake_tx(port->peer);
-		if (!moved && !err && !port->poll)
-			err = xsk_port_idle(port);
-		if (err)
-			return failed(port, err);
-		if (++port < end)
-			continue;
-		port = ports->port;
-		if (!moved_by_all && port->poll && (err = xsk_ports_wait(ports)))
-			return failed(port, err);
-		moved_by_all = 0;
+		ret = run_round(port, round, limit);
+		moved |= ret > 0;
+		if (ret >= 0 && ++port == end) {
+			port = ports->port;
+			ret = moved || !port->poll ? 0 : xsk_ports_wait(ports);
+			moved = false;
+		}
+		if (ret < 0)
+			return failed(port, ret);
 	}
 }
 

@@ -9,6 +9,7 @@ enum xdpsock_bench {
 	BENCH_L2FWD,
 	BENCH_FWD,
 };
+
 enum xdpsock_mode { MODE_AUTO, MODE_SKB, MODE_NATIVE };
 enum xdpsock_copy { COPY_AUTO, COPY_YES, COPY_ZERO };
 

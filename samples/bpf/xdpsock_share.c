@@ -66,53 +66,72 @@ static int map_rings(struct xsk_share *share,
 	return err;
 }
 
-static void set_prod(struct xsk_ring_prod *ring,
-		     const struct xsk_share_map *map,
-		     const struct xdp_ring_offset *off, __u32 size)
+/* What both kinds of libxdp's rings have */
+struct ring_view {
+	__u32 *producer;
+	__u32 *consumer;
+	__u32 *flags;
+	void *desc;
+};
+
+static struct ring_view view(const struct xsk_share_map *map,
+			     const struct xdp_ring_offset *off)
 {
 	char *base = map->addr;
 
+	return (struct ring_view){
+		.producer = (__u32 *)(base + off->producer),
+		.consumer = (__u32 *)(base + off->consumer),
+		.flags = (__u32 *)(base + off->flags),
+		.desc = base + off->desc,
+	};
+}
+
+/* cached_cons is ahead by the size of the ring, as in libxdp */
+static void set_prod(struct xsk_ring_prod *ring, struct ring_view view,
+		     __u32 size)
+{
 	*ring = (struct xsk_ring_prod){
+		.cached_prod = *view.producer,
+		.cached_cons = *view.consumer + size,
 		.mask = size - 1,
 		.size = size,
-		.producer = (__u32 *)(base + off->producer),
-		.consumer = (__u32 *)(base + off->consumer),
-		.flags = (__u32 *)(base + off->flags),
-		.ring = base + off->desc,
-		/* Ahead by the size of the ring, as in libxdp */
-		.cached_cons = size,
+		.producer = view.producer,
+		.consumer = view.consumer,
+		.ring = view.desc,
+		.flags = view.flags,
 	};
 }
 
-static void set_cons(struct xsk_ring_cons *ring,
-		     const struct xsk_share_map *map,
-		     const struct xdp_ring_offset *off, __u32 size)
+static void set_cons(struct xsk_ring_cons *ring, struct ring_view view,
+		     __u32 size)
 {
-	char *base = map->addr;
-
 	*ring = (struct xsk_ring_cons){
+		.cached_prod = *view.producer,
+		.cached_cons = *view.consumer,
 		.mask = size - 1,
 		.size = size,
-		.producer = (__u32 *)(base + off->producer),
-		.consumer = (__u32 *)(base + off->consumer),
-		.flags = (__u32 *)(base + off->flags),
-		.ring = base + off->desc,
+		.producer = view.producer,
+		.consumer = view.consumer,
+		.ring = view.desc,
+		.flags = view.flags,
 	};
 }
 
-/* Of a socket that is new: all indices are zero */
 static void set_rings(struct xsk_share *share,
 		      const struct xsk_share_rings *rings,
 		      const struct xdp_mmap_offsets *off)
 {
-	set_prod(rings->fill, &share->maps[SHARE_FILL], &off->fr,
+	const struct xsk_share_map *maps = share->maps;
+
+	set_prod(rings->fill, view(&maps[SHARE_FILL], &off->fr),
 		 rings->fill_size);
-	set_cons(rings->comp, &share->maps[SHARE_COMP], &off->cr, rings->size);
+	set_cons(rings->comp, view(&maps[SHARE_COMP], &off->cr), rings->size);
 	if (rings->rx)
-		set_cons(rings->rx, &share->maps[SHARE_RX], &off->rx,
+		set_cons(rings->rx, view(&maps[SHARE_RX], &off->rx),
 			 rings->size);
 	if (rings->tx)
-		set_prod(rings->tx, &share->maps[SHARE_TX], &off->tx,
+		set_prod(rings->tx, view(&maps[SHARE_TX], &off->tx),
 			 rings->size);
 }
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Wakes up every few microseconds. QEMU with -icount runs its vCPUs in turns, each until the
+ * next timer of the guest is due: the more timers, the finer do the vCPUs interleave.
+ */
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+int main(void)
+{
+	const struct timespec pause = { .tv_nsec = 5000 };
+
+	if (prctl(PR_SET_TIMERSLACK, 1)) {
+		perror("pace");
+		return 1;
+	}
+	for (;;)
+		nanosleep(&pause, NULL);
+}
