@@ -317,7 +317,7 @@ static const char *explain(int err)
 	case EAFNOSUPPORT:
 		return "no AF_XDP: the kernel has to be built with CONFIG_XDP_SOCKETS";
 	case ENOPROTOOPT:
-		return "this kernel has no fast path: leave out --attach, --inorder, --recycle";
+		return "this kernel has no XDP_ATTACH: leave out --attach, --inorder, --recycle";
 	case EBUSY:
 		return "busy: close the socket there (ss --xdp -p), or detach the XDP program";
 	case EEXIST:
