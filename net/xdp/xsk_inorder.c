@@ -240,7 +240,7 @@ int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 	if (pool->tx_joined && inorder != !!pool->inorder)
 		return -EPROTOTYPE;
 	/* Addresses are noted for one Tx ring at a time */
-	if (xs->tx && pool->recycle && !list_empty(&pool->xsk_tx_list))
+	if (xs->tx && xsk_recycle_is_paired(pool))
 		return -EBUSY;
 
 	if (inorder) {

@@ -48,7 +48,8 @@ static DEFINE_MUTEX(xsk_recycle_mutex);
 
 static bool xsk_recycle_pending(const struct xsk_recycle *recycle)
 {
-	return READ_ONCE(recycle->applied) != recycle->request;
+	/* Matches the release in xsk_recycle_switch(): for who reads @on then */
+	return smp_load_acquire(&recycle->applied) != recycle->request;
 }
 
 /**
@@ -154,37 +155,49 @@ void xsk_recycle_note(struct xsk_buff_pool *pool, const struct xdp_desc *descs,
 u32 xsk_recycle_excess(const struct xsk_recycle *recycle, u32 count)
 {
 	u32 waiting = recycle->published + count - READ_ONCE(recycle->read);
+	u32 limit = READ_ONCE(recycle->limit);
 
-	if (waiting <= recycle->limit)
+	if (waiting <= limit)
 		return 0;
-	return min(count, waiting - recycle->limit);
+	return min(count, waiting - limit);
 }
 
-/* The last @count of the chunks up to @end go to the completion ring */
-static void xsk_recycle_spill(struct xsk_buff_pool *pool, u32 end, u32 count)
+/*
+ * The last of @count chunks before @end go to the completion ring. What is
+ * noted behind them moves up, so that they take no room: the Rx queue may not
+ * read for long. Returns how many there was room for.
+ */
+static u32 xsk_recycle_spill(struct xsk_buff_pool *pool, u32 end, u32 count)
 {
 	struct xsk_recycle *recycle = pool->recycle;
-	u64 *addr;
-	u32 i;
+	u64 *addrs = recycle->addrs;
+	u32 mask = recycle->mask, i;
 
 	count = xskq_prod_nb_free(pool->cq, count);
-	for (i = 0; i < count; i++) {
-		addr = &recycle->addrs[(end - count + i) & recycle->mask];
-		xskq_prod_reserve_addr(pool->cq, *addr);
-		/* No address: the Rx queue steps over it */
-		*addr = U64_MAX;
-	}
+	if (!count)
+		return 0;
+
+	for (i = end - count; i != end; i++)
+		xskq_prod_reserve_addr(pool->cq, addrs[i & mask]);
 	xskq_prod_submit(pool->cq);
+	for (; i != recycle->noted; i++)
+		addrs[(i - count) & mask] = addrs[i & mask];
+	recycle->noted -= count;
 	recycle->spilled += count;
+	return count;
 }
 
 static void xsk_recycle_kick(struct xsk_recycle *recycle,
 			     struct xsk_buff_pool *to)
 {
+	const struct net_device_ops *ops = to->netdev->netdev_ops;
+
+	/* Before: the poll may say again that it is low */
 	WRITE_ONCE(to->recycle_low, false);
 	recycle->kicks++;
-	to->netdev->netdev_ops->ndo_xsk_wakeup(to->netdev, to->queue_id,
-					       XDP_WAKEUP_RX);
+	/* Another queue of the device is set up, say: try again next time */
+	if (ops->ndo_xsk_wakeup(to->netdev, to->queue_id, XDP_WAKEUP_RX))
+		WRITE_ONCE(to->recycle_low, true);
 }
 
 /**
@@ -204,7 +217,7 @@ void xsk_recycle_completed(struct xsk_buff_pool *pool, u32 count)
 	to = rcu_dereference(recycle->to);
 	excess = to ? xsk_recycle_excess(recycle, count) : count;
 	if (unlikely(excess && pool->cq))
-		xsk_recycle_spill(pool, published, excess);
+		published -= xsk_recycle_spill(pool, published, excess);
 
 	/* Addresses first. Pairs with the acquire in xsk_recycle_take() */
 	smp_store_release(&recycle->published, published);
@@ -225,11 +238,6 @@ static u32 xsk_recycle_available(const struct xsk_recycle *recycle)
 	return smp_load_acquire(&recycle->published) - recycle->read;
 }
 
-/* The poll is an RCU read section, which xsk_recycle_unlink() waits for */
-#define for_each_recycle_from(recycle, pool) \
-	list_for_each_entry_rcu(recycle, &(pool)->recycle_from, node, \
-				rcu_read_lock_bh_held())
-
 /**
  * xsk_recycle_waiting() - check for chunks to take
  * @pool: pool of an Rx queue
@@ -239,31 +247,29 @@ static u32 xsk_recycle_available(const struct xsk_recycle *recycle)
 bool xsk_recycle_waiting(const struct xsk_buff_pool *pool)
 {
 	const struct xsk_recycle *recycle;
+	bool waiting = false;
 
-	for_each_recycle_from(recycle, pool) {
-		if (xsk_recycle_available(recycle))
-			return true;
+	rcu_read_lock();
+	list_for_each_entry_rcu(recycle, &pool->recycle_from, node) {
+		waiting = xsk_recycle_available(recycle);
+		if (waiting)
+			break;
 	}
-	return false;
+	rcu_read_unlock();
+	return waiting;
 }
 
-/* Give @count chunks in a row to the device. Returns how many there were */
-static u32 xsk_recycle_take_row(const struct xsk_buff_pool *pool,
-				const u64 *addrs, size_t count, void *slot,
-				size_t step, __le64 *rx_desc)
+/* Give @count chunks in a row to the device */
+static void xsk_recycle_take_row(const struct xsk_buff_pool *pool,
+				 const u64 *addrs, size_t count, void *slot,
+				 size_t step, __le64 *rx_desc)
 {
 	struct xdp_buff_xsk *xskb, *heads = pool->heads;
-	const u64 addrs_cnt = pool->addrs_cnt;
 	const u32 shift = pool->chunk_shift;
-	const __le64 *first = rx_desc;
 	size_t i;
 
 #pragma GCC unroll 4
 	for (i = 0; i < count; i++) {
-		/* It went to the completion ring */
-		if (unlikely(addrs[i] >= addrs_cnt))
-			continue;
-
 		xskb = &heads[addrs[i] >> shift];
 		*(struct xdp_buff **)slot = &xskb->xdp;
 		slot += step;
@@ -271,8 +277,6 @@ static u32 xsk_recycle_take_row(const struct xsk_buff_pool *pool,
 		rx_desc[1] = 0;
 		rx_desc += 2;
 	}
-
-	return (rx_desc - first) / 2;
 }
 
 /* Give @recycle's chunks to the device. Returns how many of at most @count */
@@ -280,23 +284,21 @@ static u32 xsk_recycle_take(struct xsk_recycle *recycle,
 			    struct xsk_buff_pool *pool, void *slot,
 			    size_t step, __le64 *rx_desc, u32 count)
 {
-	u32 read = recycle->read, done = 0, index, row;
+	u32 read = recycle->read, index, done, row;
 
 	count = min(count, xsk_recycle_available(recycle));
-	while (count) {
-		index = read & recycle->mask;
-		row = min(count, recycle->mask + 1 - index);
-		done += xsk_recycle_take_row(pool, &recycle->addrs[index], row,
-					     slot + done * step, step,
-					     rx_desc + done * 2);
-		read += row;
-		count -= row;
+	for (done = 0; done < count; done += row) {
+		index = (read + done) & recycle->mask;
+		row = min(count - done, recycle->mask + 1 - index);
+		xsk_recycle_take_row(pool, &recycle->addrs[index], row,
+				     slot + done * step, step,
+				     rx_desc + done * 2);
 	}
 
 	/* The Tx queue can note others there, now that they were read */
-	smp_store_release(&recycle->read, read);
-	recycle->recycled += done;
-	return done;
+	smp_store_release(&recycle->read, read + count);
+	recycle->recycled += count;
+	return count;
 }
 
 /**
@@ -315,43 +317,51 @@ u32 xsk_recycle_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
 	struct xsk_recycle *recycle;
 	u32 done = 0;
 
-	for_each_recycle_from(recycle, pool) {
+	/* Also called where a ring is set up, outside of polls */
+	rcu_read_lock();
+	list_for_each_entry_rcu(recycle, &pool->recycle_from, node) {
 		done += xsk_recycle_take(recycle, pool, slot + done * step,
 					 step, rx_desc + done * 2,
 					 count - done);
 		if (done == count)
 			break;
 	}
+	rcu_read_unlock();
 
 	return done;
+}
+
+/* Move @recycle's chunks to the free list, until there are @count */
+static void xsk_recycle_free(struct xsk_recycle *recycle,
+			     struct xsk_buff_pool *pool, u32 count)
+{
+	u32 available = xsk_recycle_available(recycle);
+	u32 read = recycle->read;
+	u64 addr;
+
+	for (; available && pool->free_list_cnt < count; available--) {
+		addr = recycle->addrs[read++ & recycle->mask];
+		/* Nothing, if user space sent it twice and it is there */
+		xp_free(&pool->heads[addr >> pool->chunk_shift]);
+		recycle->recycled++;
+	}
+	/* As in xsk_recycle_take() */
+	smp_store_release(&recycle->read, read);
 }
 
 /**
  * xsk_recycle_to_free_list() - take chunks for xp_alloc() to find
  * @pool: pool of the Rx queue
- * @count: how many at most
+ * @count: how many are wanted on the free list
  */
 void xsk_recycle_to_free_list(struct xsk_buff_pool *pool, u32 count)
 {
 	struct xsk_recycle *recycle;
-	u32 available;
-	u64 addr;
 
 	/* Also called where a ring is set up, outside of polls */
 	rcu_read_lock();
-	list_for_each_entry_rcu(recycle, &pool->recycle_from, node) {
-		available = xsk_recycle_available(recycle);
-		for (; available && count; available--) {
-			addr = recycle->addrs[recycle->read & recycle->mask];
-			/* As in xsk_recycle_take() */
-			smp_store_release(&recycle->read, recycle->read + 1);
-			if (addr >= pool->addrs_cnt)
-				continue;
-			xp_free(&pool->heads[addr >> pool->chunk_shift]);
-			recycle->recycled++;
-			count--;
-		}
-	}
+	list_for_each_entry_rcu(recycle, &pool->recycle_from, node)
+		xsk_recycle_free(recycle, pool, count);
 	rcu_read_unlock();
 }
 
@@ -390,7 +400,6 @@ static struct xsk_recycle *xsk_recycle_create(struct xdp_sock *tx_xs)
 	}
 
 	recycle->mask = entries - 1;
-	recycle->limit = tx_xs->tx->nentries;
 	return recycle;
 }
 
@@ -464,7 +473,8 @@ static int xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs)
 	if (err)
 		return err;
 
-	recycle->tx_xs = xs;
+	WRITE_ONCE(recycle->tx_xs, xs);
+	WRITE_ONCE(recycle->limit, xs->tx->nentries);
 	xsk_recycle_link(recycle, rx_xs);
 	if (!recycle->on)
 		xsk_recycle_request(recycle, true,
@@ -478,7 +488,8 @@ static int xsk_recycle_unpair(struct xdp_sock *xs)
 	struct xsk_recycle *recycle = xs->pool->recycle;
 	int err;
 
-	if (!recycle)
+	/* The pool may be that of a socket with a Tx ring, too */
+	if (!recycle || recycle->tx_xs != xs)
 		return 0;
 	err = xsk_recycle_settle(xs);
 	if (!err && recycle->on)
@@ -606,9 +617,9 @@ void xsk_recycle_unbind(struct xdp_sock *xs)
 	recycle = xs->pool->recycle;
 	if (recycle && recycle->tx_xs == xs) {
 		xsk_recycle_unlink(recycle);
-		recycle->tx_xs = NULL;
 		recycle->on = false;
 		recycle->applied = recycle->request;
+		WRITE_ONCE(recycle->tx_xs, NULL);
 	}
 	mutex_unlock(&xsk_recycle_mutex);
 }

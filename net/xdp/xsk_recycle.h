@@ -24,7 +24,7 @@
  * @applied: the last request that was carried out
  * @on: addresses are noted
  * @slot: slot of the Tx ring from which on that is so
- * @noted: up to where addresses are noted
+ * @noted: up to where addresses are noted; falls when chunks are spilled
  * @spilled: how many went to the completion ring
  * @kicks: how often the Rx queue was woken up
  * @published: up to where frames are complete
@@ -82,6 +82,12 @@ int xsk_recycle_getsockopt(struct xdp_sock *xs, char __user *optval,
 			   int __user *optlen, int len);
 void xsk_recycle_unbind(struct xdp_sock *xs);
 void xsk_recycle_destroy(struct xsk_buff_pool *pool);
+
+/* For bind(): until a socket that was paired has left the queue for good */
+static inline bool xsk_recycle_is_paired(const struct xsk_buff_pool *pool)
+{
+	return pool->recycle && READ_ONCE(pool->recycle->tx_xs);
+}
 
 /* Polls of the Tx queue */
 u32 xsk_recycle_room(struct xsk_buff_pool *pool, const struct xdp_sock *xs,

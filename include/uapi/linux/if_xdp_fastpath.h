@@ -142,7 +142,9 @@ enum {
  *
  * The Rx queue takes chunks that were sent before those of its fill ring. A
  * chunk that waits is the kernel's. As many as the Tx ring has slots wait;
- * more than that go to the completion ring, or wait, too, if there is none.
+ * more than that go to the completion ring, or wait, too, if there is none or
+ * it is full. bind() of another Tx socket on the queue fails with EBUSY, until
+ * the one that was paired is closed.
  *
  * Fails with:
  * ENOTCONN	a socket is not bound

@@ -1,0 +1,565 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""XDP_RECYCLE on two ports of an X710, eth0 and eth1, and two of an 82599, eth2 and eth3.
+
+Each port has a generator and a sink that verifies. A socket's chunks are counted: after each
+test in which they circle, all of them are received once more. Prints TAP. Argument: a regular
+expression for the names of tests.
+"""
+
+import contextlib
+import errno
+import os
+import re
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import time
+
+import xsk as api
+from harness import Nicsim, Tap, eventually, finish, flow_control, links_up, shell, start_and_wait
+from xsk import CHUNK, OFF, ON, SWITCHING, Umem, Xsk
+
+DRIVERS = {"i40e": (0, 1), "ixgbe": (2, 3)}
+PORTS = tuple(port for ports in DRIVERS.values() for port in ports)
+RINGS = ("fill", "rx", "tx")  # no completion ring
+FRAMES, CHUNKS, DESCRIPTORS = 4000, 1024, 512
+ROUND = 400
+nicsim = Nicsim()
+
+
+# Ports, sockets, and what goes through them
+
+def name_of(port):
+    """Return the name of a port's interface."""
+    return f"eth{port}"
+
+
+def queues(port, count):
+    """Let a port have so many queues."""
+    if f"Combined:\t{count}" not in shell(f"ethtool -l {name_of(port)} | tail -n 2"):
+        shell(f"ethtool -L {name_of(port)} combined {count}")
+
+
+def set_up():
+    """Load both drivers and bring all ports up."""
+    shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe i40e; modprobe ixgbe")
+    for port in PORTS:
+        shell(f"sysctl -qw net.ipv6.conf.{name_of(port)}.disable_ipv6=1; "
+              f"ethtool -G {name_of(port)} rx {DESCRIPTORS} tx {DESCRIPTORS}; "
+              f"ip link set {name_of(port)} promisc on up")
+        queues(port, 1)
+        flow_control(name_of(port))
+
+
+@contextlib.contextmanager
+def sockets(*places, chunks=CHUNKS, **options):
+    """Yield attached sockets on places, each a port and a queue; all share a umem.
+
+    Each has so many chunks in its fill ring, its own ones.
+    """
+    with contextlib.ExitStack() as stack:
+        opened = []
+        for number, (port, queue) in enumerate(places):
+            fill = range(number * chunks, (number + 1) * chunks)
+            opened.append(Xsk(name_of(port), queue, fill=fill, share=opened and opened[0] or None,
+                              **{"attach": True, "inorder": True, "rings": RINGS} | options))
+            stack.callback(opened[-1].close)
+        links_up(*(name_of(port) for port, _ in places))
+        for port in PORTS:
+            nicsim("sink", port, "reset")
+        yield opened
+
+
+def generate(frames, *ports):
+    """Send frames of the generator into ports, and do not wait."""
+    for port in ports:
+        nicsim("gen", port, "start", f"count={frames}")
+
+
+def good(port):
+    """Return how many frames the sink of a port has found good."""
+    return nicsim.port(port)["wire"]["sink"]["verify"]["good"]
+
+
+def describe(source, out):
+    """Return what the rings of a way say, for messages."""
+    rings = {name: (getattr(xsk, name).producer, getattr(xsk, name).consumer)
+             for xsk, name in ((source, "fill"), (source, "rx"), (out, "tx"))}
+    return rings, out.recycled()
+
+
+def forward(ways, ports, frames, each_time=lambda: None):
+    """Forward frames of the generators of ports along ways, pairs of sockets, and verify them.
+
+    In rounds that are not more than the device has descriptors. As many come out of each port
+    as went in.
+    """
+    first = good(ports[0])
+    for done in range(0, frames, ROUND):
+        count = min(ROUND, frames - done)
+        generate(count, *ports)
+        end = time.monotonic() + 20
+        while not all(good(port) >= first + done + count for port in ports):
+            assert time.monotonic() < end, (
+                f"{done} + {count} frames: {[describe(*way) for way in ways]}, "
+                f"{[nicsim.port(port)['wire'] for port in ports]}")
+            for _ in range(10):
+                each_time()
+                for source, out in ways:
+                    source.forward(out)
+                    out.kick()
+                    source.kick()
+    for port in ports:
+        nicsim.verified(port, first + frames)
+
+
+def receive(opened, ports, count):
+    """Receive so many frames, keep them, and return the chunks that they are in."""
+    found = []
+    end = time.monotonic() + 20
+    while len(found) < count:
+        # Not more than the device has descriptors
+        generate(min(-((len(found) - count) // len(ports)), ROUND), *ports)
+        pause = time.monotonic() + 0.05
+        while time.monotonic() < pause:
+            for xsk in opened:
+                found += (addr // CHUNK for addr, _ in struct.iter_unpack("=Q8s", xsk.rx.read()))
+                xsk.kick()
+        assert time.monotonic() < end, (
+            f"{len(found)} frames, not {count}, in {len(set(found))} chunks: "
+            f"{[xsk.recycled() for xsk in opened if xsk.tx]}")
+    return found
+
+
+def census(ports, opened, chunks=CHUNKS):
+    """Receive until no chunk is left: all that were handed out come, each once."""
+    found = receive(opened, ports, chunks * len(opened))
+    assert sorted(found) == list(range(chunks * len(opened))), "a chunk came twice"
+
+
+def settle(ways):
+    """Forward what is still on its way, until nothing comes."""
+    quiet = time.monotonic() + 0.3
+    end = quiet + 20
+    while time.monotonic() < quiet:
+        assert time.monotonic() < end, [describe(*way) for way in ways]
+        for source, out in ways:
+            if source.forward(out) or out.tx.used:
+                quiet = time.monotonic() + 0.3
+            out.kick()
+            source.kick()
+
+
+def tx_done(xsk):
+    """Wait until all that a socket was given to send is complete."""
+    def step():
+        xsk.kick()
+        return not xsk.tx.used
+
+    eventually("Tx to be complete", step)
+
+
+def goes_on(xsk, port):
+    """A socket that is left alone is paired with itself, gets chunks, and forwards."""
+    tx_done(xsk)
+    assert xsk.recycled().state != ON, xsk.recycled()
+    # Whatever chunks it has left, these are its own
+    xsk.fill.put([chunk * CHUNK for chunk in range(2 * CHUNKS, 3 * CHUNKS)])
+    xsk.recycle(xsk)
+    settle([(xsk, xsk)])
+    nicsim("sink", port, "reset")
+    forward([(xsk, xsk)], (port,), FRAMES)
+
+
+# The chunk's circle
+
+def circles(places, ways):
+    """Chunks go round: each is received many times, and the fill ring is never filled again."""
+    for port in {port for port, _ in places}:
+        queues(port, 1 + max(queue for _, queue in places))
+    with sockets(*places) as opened:
+        ways = [(opened[source], opened[out]) for source, out in ways]
+        for source, out in ways:
+            out.recycle(source)
+        ports = sorted({port for port, _ in places})
+        forward(ways, ports, FRAMES)
+        for source, out in ways:
+            tx_done(out)
+            state = out.recycled()
+            assert state.state == ON and not state.spilled, state
+            assert source.fill.producer == CHUNKS, source.fill.producer
+        assert (sum(out.recycled().recycled for _, out in ways) >=
+                len(ports) * FRAMES - len(places) * CHUNKS), [out.recycled() for _, out in ways]
+        census(ports, opened)
+    for port in ports:
+        queues(port, 1)
+
+
+def pairs_again(there, back):
+    """Pairing is taken back and made again, while frames go through both sockets."""
+    switched = errors = count = 0
+    with sockets((there, 0), (back, 0)) as opened:
+        ways = [(opened[0], opened[1]), (opened[1], opened[0])]
+        # Of each way: from which slot on chunks go where
+        history = [[(0, False)] for _ in ways]
+        seen = [0, 0]
+
+        def own_again(number):
+            """Chunks that were completed unpaired are filled again by hand."""
+            source, out = ways[number]
+            consumer = out.tx.consumer
+            for slot in range(seen[number], consumer):
+                if [on for first, on in history[number] if first <= slot][-1]:
+                    continue
+                at = out.tx.entries_at + slot % out.tx.slots * 16
+                source.fill.put(struct.unpack_from("=Q", out.tx.memory, at))
+            seen[number] = consumer
+
+        def switch():
+            nonlocal switched, errors, count
+            count += 1
+            for number, (source, out) in enumerate(ways):
+                own_again(number)
+                if (count + number) % 7:
+                    continue
+                on = not history[number][-1][1]
+                try:
+                    out.recycle(source if on else None)
+                except OSError as err:
+                    assert err.errno == errno.EAGAIN, err
+                    errors += 1
+                    continue
+                history[number].append((out.tx.producer, on))
+                switched += 1
+
+        forward(ways, (there, back), FRAMES, switch)
+        assert switched > 20, (switched, errors)
+        for number, (source, out) in enumerate(ways):
+            tx_done(out)
+            own_again(number)
+            if not history[number][-1][1]:
+                out.recycle(source)
+        census((there, back), opened)
+
+
+def moves(ports):
+    """What a socket sends goes to one Rx queue, then to the other: those that waited, too."""
+    chunks = 256
+    with sockets(*((port, 0) for port in ports), chunks=chunks) as (first, second):
+        first.recycle(first)
+        forward([(first, first)], ports[:1], chunks)
+        first.recycle(second)
+        assert first.recycled().state == ON
+        forward([(first, first)], ports[:1], chunks)
+        tx_done(first)
+        # All are in the second one's queue, and the first has none
+        census(ports[1:], (second,), 2 * chunks)
+        assert not first.rx.used
+
+
+# Too many, too few
+
+def spills(port, completion):
+    """A socket sends what it did not receive: chunks wait, and more go to the completion ring.
+
+    It sends more than the kernel has room to note, while nothing is received.
+    """
+    slots, total = 512, 4096
+    rings = RINGS + ("completion",) * completion
+    with sockets((port, 0), chunks=slots, slots=slots, rings=rings) as (xsk,):
+        xsk.recycle(xsk)
+        free = [chunk * CHUNK for chunk in range(slots, total)]
+        frames = 12000 if completion else len(free)
+        sent = 0
+
+        def step():
+            nonlocal sent
+            count = min(xsk.tx.slots - xsk.tx.used, len(free), frames - sent)
+            xsk.tx.put_frames([free.pop() for _ in range(count)])
+            sent += count
+            xsk.kick()
+            if completion:
+                free.extend(addr for addr, in struct.iter_unpack("=Q", xsk.completion.read()))
+            return sent == frames and not xsk.tx.used
+
+        eventually(f"{frames} frames sent", lambda: any(step() for _ in range(50)))
+        step()
+        state = xsk.recycled()
+        assert state.waiting + state.recycled + state.spilled == frames, state
+        assert bool(state.spilled) == completion, state
+        assert len(free) + state.waiting + state.recycled == total - slots, (len(free), state)
+        # What waits is received into, as what was in the fill ring, and nothing else
+        found = receive((xsk,), (port,), total - len(free))
+        assert len(set(found)) == len(found)
+        assert not set(found) & {addr // CHUNK for addr in free}
+        assert xsk.recycled().waiting == 0
+
+
+def kicks(port, other):
+    """Rx has no chunk left: what is sent wakes it up, without a system call for Rx."""
+    chunks = DESCRIPTORS // 2
+    with sockets((port, 0), (other, 0), chunks=chunks) as (source, out):
+        out.recycle(source)
+        for round_number in range(1, 9):
+            generate(chunks, port)
+            eventually("all chunks to be used", lambda: source.rx.used == chunks)
+            source.forward(out)
+            out.kick()
+            eventually("frames", lambda: good(other) == round_number * chunks)
+            tx_done(out)
+        nicsim.verified(other, 8 * chunks)
+        state = out.recycled()
+        assert state.kicks >= 7 and not state.waiting and state.recycled == 8 * chunks, state
+        assert source.fill.consumer == chunks == source.fill.producer
+
+
+# Refusals, and what user space should not do
+
+@contextlib.contextmanager
+def refused(number):
+    """Expect an errno."""
+    try:
+        yield
+    except OSError as err:
+        assert err.errno == number, f"{err}, not {errno.errorcode[number]}"
+    else:
+        raise AssertionError(f"no {errno.errorcode[number]}")
+
+
+def refusals(port, other):
+    """Each refusal has its errno, and changes nothing."""
+    unbound = socket.socket(api.AF_XDP, socket.SOCK_RAW)
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with (unbound, udp, tempfile.TemporaryFile() as file, sockets((port, 0)) as (xsk,)):
+        def pair_raw(sock, *values):
+            sock.setsockopt(api.SOL_XDP, api.RECYCLE, api.RECYCLE_FIELDS.pack(*values))
+
+        with refused(errno.ENOTCONN):
+            pair_raw(unbound, xsk.socket.fileno(), *[0] * 7)
+        for number, fd in ((errno.ENOTCONN, unbound.fileno()), (errno.ENOPROTOOPT, udp.fileno()),
+                           (errno.ENOTSOCK, file.fileno()), (errno.EBADF, -2),
+                           (errno.EBADF, 12345)):
+            with refused(number):
+                xsk.recycle(fd)
+        for field in range(1, 8):
+            values = [xsk.socket.fileno()] + [0] * 7
+            values[field] = 1
+            with refused(errno.EINVAL):
+                pair_raw(xsk.socket, *values)
+        with refused(errno.EINVAL):
+            xsk.socket.setsockopt(api.SOL_XDP, api.RECYCLE, bytes(api.RECYCLE_FIELDS.size - 1))
+        assert xsk.recycled() == (-1, 0, OFF, 0, 0, 0, 0, 0), xsk.recycled()
+        cases = [(errno.EXDEV, {}), (errno.EOPNOTSUPP, {"flags": api.COPY}),
+                 (errno.EOPNOTSUPP, {"umem": Umem(flags=api.UNALIGNED)}),
+                 (errno.EPROTOTYPE, {"inorder": False, "rings": RINGS + ("completion",)}),
+                 (errno.EINVAL, {"rings": ("fill", "rx", "completion")}),
+                 (errno.EINVAL, {"rings": ("fill", "tx")})]
+        if port in DRIVERS["i40e"]:
+            cases.append((errno.EOPNOTSUPP, {"flags": api.ZEROCOPY | api.USE_SG}))
+        for number, options in cases:
+            with sockets((other, 0), **options) as (second,), refused(number):
+                second.recycle(xsk if number == errno.EXDEV else second)
+
+
+def neighbours(port):
+    """Other sockets of the queue: one that only receives, one that wants to send, too."""
+    with sockets((port, 0)) as (xsk,):
+        beside = {"share": xsk, "fill": (), "inorder": True}
+        sender = Xsk(name_of(port), rings=("tx",), **beside)
+        with refused(errno.EMLINK):
+            xsk.recycle(xsk)
+        sender.close()
+        xsk.recycle(xsk)
+        with refused(errno.EBUSY):
+            Xsk(name_of(port), rings=("tx",), **beside)
+        receiver = Xsk(name_of(port), rings=("rx",), **beside)
+        receiver.recycle(None)
+        assert receiver.recycled().state == OFF
+        with refused(errno.EINVAL):
+            receiver.recycle(xsk)
+        receiver.close()
+        forward([(xsk, xsk)], (port,), FRAMES)
+        assert xsk.recycled().state == ON
+        tx_done(xsk)
+        census((port,), (xsk,))
+
+
+def abuse(port):
+    """Chunks sent twice, sent and filled, sent while received into; indices that cannot be."""
+    with sockets((port, 0)) as (xsk,):
+        # A slot that never comes, as the producer goes back: the next call says so
+        xsk.tx.producer = 5
+        xsk.recycle(xsk)
+        xsk.tx.producer = 0
+        assert xsk.recycled()[2:4] == (SWITCHING, 5), xsk.recycled()
+        with refused(errno.EAGAIN):
+            xsk.recycle(None)
+        xsk.tx.put_frames([0] * 5)
+        tx_done(xsk)
+        for wrong in 0x7fffffff, 0xffffff00, api.SLOTS + 6:
+            xsk.recycle(None)
+            xsk.tx.producer = wrong
+            xsk.recycle(xsk)
+            xsk.tx.producer = 5
+            xsk.socket.send(b"", socket.MSG_DONTWAIT)
+        generate(FRAMES, port)
+        for turn in range(400):
+            xsk.forward(xsk)
+            if xsk.tx.slots - xsk.tx.used >= 24:
+                same = turn % CHUNKS * CHUNK
+                xsk.tx.put_frames([same] * 8 + [chunk * CHUNK for chunk in range(16)])
+            xsk.fill.put([turn % CHUNKS * CHUNK] * (xsk.fill.used < api.SLOTS))
+            xsk.kick()
+            time.sleep(0.001)
+        nicsim("gen", port, "stop")
+        time.sleep(0.2)
+    # The queue works as ever
+    circles([(port, 0)], [(0, 0)])
+
+
+# Ends, in any order
+
+def closes(ports, first):
+    """A socket of a pair is closed under load; the other goes on, and is paired anew."""
+    with sockets(*((port, 0) for port in ports)) as (source, out):
+        out.recycle(source)
+        source.recycle(out)
+        generate(FRAMES, *ports)
+        for _ in range(20):
+            for one, two in (source, out), (out, source):
+                one.forward(two)
+                two.kick()
+        (source, out)[first].close()
+        left, port = ((out, ports[1]), (source, ports[0]))[first]
+        nicsim("gen", ports[0], "stop")
+        nicsim("gen", ports[1], "stop")
+        goes_on(left, port)
+
+
+def forwarder(*ports):
+    """Start xdpsock between ports, or on one."""
+    return start_and_wait(name_of(ports[0]),
+                          *(("-i", name_of(ports[1]), "--fwd") if len(ports) > 1 else ("-l",)),
+                          "-N", "-z", "--attach", "--force", "--inorder", "--recycle",
+                          f"--frames={len(ports) * 2 * CHUNKS}", f"--ring-size={CHUNKS}")
+
+
+def xdpsock(ports):
+    """xdpsock forwards, is killed under load, and the next one forwards every frame."""
+    process = forwarder(*ports)
+    links_up(*map(name_of, ports))
+    generate(FRAMES, *ports)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=30)
+    for port in ports:
+        nicsim("gen", port, "stop")
+    process = forwarder(*ports)
+    links_up(*map(name_of, ports))
+    time.sleep(0.2)
+    for port in PORTS:
+        nicsim("sink", port, "reset")
+    generate(FRAMES, *ports)
+    eventually("frames", lambda: all(good(port) >= FRAMES for port in ports))
+    for port in ports:
+        nicsim.verified(port, FRAMES)
+    process.send_signal(signal.SIGINT)
+    result = finish(process)
+    assert not result["tx_outstanding"], result
+
+
+def goes_down(ports):
+    """Either port goes down and up under load: no chunk is lost."""
+    with sockets(*((port, 0) for port in ports)) as opened:
+        ways = [(opened[0], opened[1]), (opened[1], opened[0])]
+        for source, out in ways:
+            out.recycle(source)
+        for port in ports:
+            generate(100 * FRAMES, *ports)
+            end = time.monotonic() + 0.3
+            while time.monotonic() < end:
+                for source, out in ways:
+                    source.forward(out)
+                    out.kick()
+            shell(f"ip link set {name_of(port)} down")
+            for source, out in ways:
+                source.forward(out)
+                out.kick()
+            shell(f"ip link set {name_of(port)} up")
+            links_up(*map(name_of, ports))
+        for port in ports:
+            nicsim("gen", port, "stop")
+
+        settle(ways)
+        census(ports, opened)
+
+
+def unbound(ports, gone):
+    """A driver leaves one of two ports under load; the other one's socket goes on."""
+    device = os.path.realpath(f"/sys/class/net/{name_of(ports[gone])}/device")
+    driver = os.path.realpath(f"{device}/driver")
+    with sockets(*((port, 0) for port in ports)) as opened:
+        opened[0].recycle(opened[1])
+        opened[1].recycle(opened[0])
+        generate(100 * FRAMES, *ports)
+        for _ in range(100):
+            for one, two in opened, opened[::-1]:
+                one.forward(two)
+                two.kick()
+        shell(f"echo {os.path.basename(device)} >{driver}/unbind")
+        for port in ports:
+            nicsim("gen", port, "stop")
+        assert opened[gone].recycled().state == OFF
+        goes_on(opened[not gone], ports[not gone])
+
+
+def tests():
+    """Yield name, function and arguments of the tests."""
+    (i40e, i40e2), (ixgbe, ixgbe2) = DRIVERS.values()
+    one, both = [(0, 0)], [(0, 1), (1, 0)]
+    for timing in "lockstep", "async":
+        for driver, (first, second) in DRIVERS.items():
+            where = f"{timing}: {driver}:"
+            yield f"{where} the same queue", circles, [(first, 0)], one
+            yield f"{where} another queue", circles, [(first, 0), (first, 1)], both
+            yield f"{where} another port", circles, [(first, 0), (second, 0)], both
+        yield f"{timing}: i40e and ixgbe", circles, [(i40e, 0), (ixgbe, 0)], both
+        yield f"{timing}: paired again and again", pairs_again, i40e2, ixgbe2
+    for driver, (first, second) in DRIVERS.items():
+        yield f"{driver}: refusals", refusals, first, second
+        yield f"{driver}: neighbours", neighbours, first
+        yield f"{driver}: moved to another queue", moves, (first, second)
+        yield f"{driver}: more than can wait", spills, first, True
+        yield f"{driver}: more than can wait, no completion ring", spills, first, False
+        yield f"{driver}: kicks", kicks, first, second
+        yield f"{driver}: abuse", abuse, first
+        yield f"{driver}: xdpsock -l", xdpsock, (first,)
+    yield "kicks of the other driver", kicks, i40e, ixgbe
+    yield "xdpsock --fwd", xdpsock, (i40e, ixgbe)
+    for first in 0, 1:
+        yield f"socket {first} of a pair is closed", closes, (i40e, ixgbe), first
+    yield "down and up", goes_down, (i40e, ixgbe)
+    for gone in 0, 1:
+        yield f"driver {gone} of a pair leaves", unbound, (DRIVERS["i40e"][gone],
+                                                          DRIVERS["ixgbe"][gone]), gone
+
+
+def main():
+    """Run the tests."""
+    tap = Tap(nicsim.no_event)
+    set_up()
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    for name, run, *args in tests():
+        if not re.search(wanted, name):
+            continue
+        for port in PORTS:
+            nicsim("timing", port, "async" if name.startswith("async") else "lockstep")
+        tap.test(name, run, *args)
+    tap.plan()
+
+
+if __name__ == "__main__":
+    main()

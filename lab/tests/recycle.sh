@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# lab/tests/recycle.sh [REGEX]: XDP_RECYCLE on two ports of an X710 and two of an 82599 in one
+# guest; all tests, or those whose names match.
+
+# shellcheck source=lab/tests/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+wires=()
+for port in 0 1 2 3; do
+	wires+=(--wire "gen:$port,size=imix,flows=16,rate=20000,start=off" --wire "sink:$port,verify")
+done
+"$LAB/boot.sh" --name recycle --nic x710,x710,82599,82599 "${wires[@]}" \
+	patched -- /src/lab/guest/recycle.py "$@"

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The index logic of XDP_RECYCLE, which needs neither socket nor device */
+#include <kunit/test.h>
+
+#include "../xsk_recycle.h"
+
+#define SIZE	8	/* slots of the Tx ring */
+
+/* Indices before their wrap-around, at it, and where they start */
+static const u32 xsk_recycle_starts[] = { 0, 5, U32_MAX - 2, U32_MAX };
+
+static void xsk_recycle_start_desc(const u32 *start, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "from %#x", *start);
+}
+
+KUNIT_ARRAY_PARAM(xsk_recycle_start, xsk_recycle_starts,
+		  xsk_recycle_start_desc);
+
+static void xsk_recycle_ask(struct xsk_recycle *recycle, bool on, u32 slot)
+{
+	recycle->request++;
+	recycle->request_on = on;
+	recycle->request_slot = slot;
+}
+
+/* Without a request all can be taken, and nothing changes */
+static void xsk_recycle_no_request(struct kunit *test)
+{
+	u32 start = *(const u32 *)test->param_value;
+	struct xsk_recycle recycle = { .request = start, .applied = start };
+
+	KUNIT_EXPECT_EQ(test, xsk_recycle_switch(&recycle, start, SIZE, 3), 3);
+	KUNIT_EXPECT_FALSE(test, recycle.on);
+	recycle.on = true;
+	KUNIT_EXPECT_EQ(test, xsk_recycle_switch(&recycle, 0, SIZE, 64), 64);
+	KUNIT_EXPECT_TRUE(test, recycle.on);
+	KUNIT_EXPECT_EQ(test, recycle.applied, start);
+}
+
+/* Frames up to the slot are as before, those from it on are as asked for */
+static void xsk_recycle_switches(struct kunit *test)
+{
+	u32 start = *(const u32 *)test->param_value;
+	struct xsk_recycle recycle = { .request = start, .applied = start };
+	u32 left;
+
+	for (left = SIZE; left; left--) {
+		xsk_recycle_ask(&recycle, true, start + left);
+		KUNIT_EXPECT_EQ(test, xsk_recycle_switch(&recycle, start, SIZE,
+							 64), left);
+		KUNIT_EXPECT_EQ(test, xsk_recycle_switch(&recycle, start, SIZE,
+							 2), min(left, 2));
+		KUNIT_EXPECT_FALSE(test, recycle.on);
+		KUNIT_EXPECT_NE(test, recycle.applied, recycle.request);
+	}
+
+	KUNIT_EXPECT_EQ(test, xsk_recycle_switch(&recycle, start + 1, SIZE, 64),
+			64);
+	KUNIT_EXPECT_TRUE(test, recycle.on);
+	KUNIT_EXPECT_EQ(test, recycle.slot, start + 1);
+	KUNIT_EXPECT_EQ(test, recycle.applied, recycle.request);
+
+	xsk_recycle_ask(&recycle, false, start + 3);
+	KUNIT_EXPECT_EQ(test, xsk_recycle_switch(&recycle, start + 1, SIZE, 64),
+			2);
+	KUNIT_EXPECT_TRUE(test, recycle.on);
+	KUNIT_EXPECT_EQ(test, xsk_recycle_switch(&recycle, start + 3, SIZE, 64),
+			64);
+	KUNIT_EXPECT_FALSE(test, recycle.on);
+	KUNIT_EXPECT_EQ(test, recycle.slot, start + 3);
+}
+
+/* User space can write any slot: one that cannot be does not block the ring */
+static void xsk_recycle_slots_that_cannot_be(struct kunit *test)
+{
+	static const u32 wrong[] = { -1, -SIZE, SIZE + 1, 2 * SIZE, 1U << 31 };
+	u32 start = *(const u32 *)test->param_value, i;
+	struct xsk_recycle recycle = {};
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		xsk_recycle_ask(&recycle, !recycle.on, start + wrong[i]);
+		KUNIT_EXPECT_EQ(test, xsk_recycle_switch(&recycle, start, SIZE,
+							 5), 5);
+		KUNIT_EXPECT_EQ(test, recycle.on, recycle.request_on);
+		KUNIT_EXPECT_EQ(test, recycle.slot, start);
+		KUNIT_EXPECT_EQ(test, recycle.applied, recycle.request);
+	}
+}
+
+/* Chunks up to the limit wait, those above it are too many */
+static void xsk_recycle_too_many(struct kunit *test)
+{
+	u32 start = *(const u32 *)test->param_value;
+	struct xsk_recycle recycle = {
+		.limit = 10,
+		.published = start,
+		.read = start,
+	};
+
+	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 0), 0);
+	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 10), 0);
+	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 11), 1);
+	recycle.published += 9;
+	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 1), 0);
+	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 4), 3);
+	/* Far above, as there was no room in the completion ring: these only */
+	recycle.published += 100;
+	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 4), 4);
+	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 0), 0);
+	recycle.read += 105;
+	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 6), 0);
+	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 7), 1);
+}
+
+static struct kunit_case xsk_recycle_cases[] = {
+	KUNIT_CASE_PARAM(xsk_recycle_no_request, xsk_recycle_start_gen_params),
+	KUNIT_CASE_PARAM(xsk_recycle_switches, xsk_recycle_start_gen_params),
+	KUNIT_CASE_PARAM(xsk_recycle_slots_that_cannot_be,
+			 xsk_recycle_start_gen_params),
+	KUNIT_CASE_PARAM(xsk_recycle_too_many, xsk_recycle_start_gen_params),
+	{}
+};
+
+static struct kunit_suite xsk_recycle_suite = {
+	.name = "xsk_recycle",
+	.test_cases = xsk_recycle_cases,
+};
+
+kunit_test_suite(xsk_recycle_suite);
