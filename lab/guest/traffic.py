@@ -22,6 +22,7 @@ from harness import (Nicsim, Tap, eventually, finish, links_up, one_queue, ping,
 
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
+SWITCHES = 1000
 PORT, OTHER = 1, 2  # of the generator, and where else its frames may come out
 # Action, port where frames come out, how many, options of xdp-bench
 XDP = (("drop", PORT, 0), ("pass", PORT, 0), ("tx", PORT, FRAMES, "-p", "swap-macs"),
@@ -118,6 +119,29 @@ def resets(how, copy, busy):
     check_how(result, how, copy)
 
 
+def storm():
+    """A regular program comes and goes under load; after that, all frames go through the socket.
+
+    It drops what comes while it is there, and the sink sees that no frame came out damaged, twice or
+    late.
+    """
+    socket = start_and_wait("eth1", "-l", *xdpsock_args("attach", "zero-copy", False))
+    links_up("eth1")
+    nicsim("sink", PORT, "reset")
+    nicsim("gen", PORT, "start", f"count={10000 * FRAMES}")
+    shell(f"for i in $(seq {SWITCHES}); do ip link set eth1 xdpdrv object /out/user/frags.bpf.o "
+          "program drop && ip link set eth1 xdpdrv off || exit; done")
+    nicsim("gen", PORT, "stop")
+    time.sleep(1)
+    verify = nicsim.port(PORT)["wire"]["sink"]["verify"]
+    assert verify["good"] and not verify["bad"] + verify["duplicate"] + verify["out_of_order"], verify
+    links_up("eth1")
+    with comes_out():
+        nicsim.generate(PORT, FRAMES)
+        result = stop(socket)
+    check_how(result, "attach", "zero-copy")
+
+
 def set_up():
     """Load the driver and bring the ports up."""
     shell(f"sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe {sys.argv[1]}; "
@@ -152,6 +176,8 @@ def main():
         for name, run, *args in tests(hows):
             if re.search(wanted, f"{timing}: {name}"):
                 tap.test(f"{timing}: {name}", run, *args)
+    if "attach" in hows and re.search(wanted, "storm of switches"):
+        tap.test(f"{timing}: storm of switches to a regular program and back", storm)
     tap.plan()
 
 

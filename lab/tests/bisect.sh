@@ -5,5 +5,5 @@
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-check "every prefix builds, W=1 and sparse: no new warning" "$LAB/bisect.sh"
+check "every prefix builds with W=1, the last with sparse: no new warning" "$LAB/bisect.sh"
 plan

@@ -3,7 +3,7 @@
 # lab/tests/{ixgbe,i40e}.sh: the driver of that name on nicsim's card for it: administration
 # with the unpatched driver of the base, traffic with the patched one, and a hostile guest.
 #
-# FULL=1 also does what says little new: two more timings, administration on the patched
+# FULL=1 also does what says little new: three more timings, administration on the patched
 # kernel, traffic on the base.
 
 # shellcheck source=lab/tests/lib.sh
@@ -11,7 +11,7 @@ source "$(dirname "$0")/lib.sh"
 
 driver=$(basename "$0" .sh)
 card=${CARDS[$driver]}
-timings=lockstep,async,itr,coalesce${FULL:+,late,group}
+timings=lockstep,async,coalesce${FULL:+,itr,late,group}
 
 administration() {
 	"$LAB/boot.sh" --name "$driver-$1" --timeout 900 --cpus 8 --nic "$card,$card" \
