@@ -22,7 +22,7 @@ from harness import (Nicsim, Tap, eventually, finish, links_up, one_queue, ping,
 
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
-SWITCHES = 1000
+SWITCHES, PROGRAMS = 200, "/sys/fs/bpf/frags"
 PORT, OTHER = 1, 2  # of the generator, and where else its frames may come out
 # Action, port where frames come out, how many, options of xdp-bench
 XDP = (("drop", PORT, 0), ("pass", PORT, 0), ("tx", PORT, FRAMES, "-p", "swap-macs"),
@@ -125,12 +125,14 @@ def storm():
     It drops what comes while it is there, and the sink sees that no frame came out damaged, twice or
     late.
     """
+    shell("mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf; "
+          f"bpftool prog loadall /out/user/frags.bpf.o {PROGRAMS} type xdp")
     socket = start_and_wait("eth1", "-l", *xdpsock_args("attach", "zero-copy", False))
     links_up("eth1")
     nicsim("sink", PORT, "reset")
     nicsim("gen", PORT, "start", f"count={10000 * FRAMES}")
-    shell(f"for i in $(seq {SWITCHES}); do ip link set eth1 xdpdrv object /out/user/frags.bpf.o "
-          "program drop && ip link set eth1 xdpdrv off || exit; done")
+    shell(f"for i in $(seq {SWITCHES}); do ip link set eth1 xdpdrv pinned {PROGRAMS}/drop && "
+          "ip link set eth1 xdpdrv off || exit; done")
     nicsim("gen", PORT, "stop")
     time.sleep(1)
     verify = nicsim.port(PORT)["wire"]["sink"]["verify"]
