@@ -11,16 +11,13 @@ XSKXCEIVER := $(SELFTESTS)/bpf
 TOOLS := $(KTREE)/tools
 INCLUDES := -I$(XSKXCEIVER) -I$(SELFTESTS) -I$(TOOLS)/include -I$(TOOLS)/include/uapi -I$(TOOLS)/lib
 
-all: samples selftest $(O)/xsk_inorder_example $(O)/replay_rx $(O)/frags.bpf.o $(O)/xskxceiver $(O)/xskxceiver-rest
+all: samples selftest $(O)/replay_rx $(O)/frags.bpf.o $(O)/xskxceiver $(O)/xskxceiver-rest
 
 samples:
 	$(MAKE) -C $(SRC) -f samples/bpf/xdpsock.mk O=$(O)
 
 selftest:
 	$(MAKE) -C $(SRC) -f tools/testing/selftests/bpf/xsk_attach.mk O=$(O) KTREE=$(KTREE)
-
-$(O)/xsk_inorder_example: $(SRC)/samples/bpf/xsk_inorder_example.c $(SRC)/tools/net/xsk/xsk_fastpath.h | samples
-	$(CC) -O2 -Wall -Wextra -Werror -I$(SRC)/tools/net/xsk -I$(O)/include $< -lpthread -o $@
 
 $(O)/replay_rx: $(SRC)/lab/guest/replay_rx.c $(SRC)/tools/net/xsk/xsk_fastpath.h | samples
 	$(CC) -O2 -Wall -Wextra -Werror -I$(SRC)/tools/net/xsk -I$(O)/include $< -lxdp -lpcap -o $@

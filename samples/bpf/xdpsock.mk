@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Builds the AF_XDP samples: make -f samples/bpf/xdpsock.mk O=/where/to
 # Run it at the top of the repository, or of a kernel tree that has the series.
-# Needs libxdp and libbpf; xsk_attach_example needs neither.
+# Needs libxdp and libbpf; the examples need neither.
 
 ifeq ($(O),)
 $(error Say where to build: make -f samples/bpf/xdpsock.mk O=/where/to)
@@ -12,7 +12,8 @@ XDPSOCK_CFLAGS := -Wall -Wextra -Werror -MMD -Itools/net/xsk -I$(O)/include
 
 XDPSOCK_OBJS := $(addprefix $(O)/, xdpsock.o xdpsock_frame.o xdpsock_opts.o \
 	xdpsock_port.o xdpsock_report.o xdpsock_share.o)
-PROGS := $(O)/xdpsock $(O)/xsk_attach_example
+EXAMPLES := $(O)/xsk_attach_example $(O)/xsk_inorder_example
+PROGS := $(O)/xdpsock $(EXAMPLES)
 # The rest of include/uapi is not for user space: take this one header only.
 UAPI := $(O)/include/linux/if_xdp_fastpath.h
 
@@ -27,12 +28,12 @@ $(O)/%.o: samples/bpf/%.c $(UAPI)
 $(O)/xdpsock: $(XDPSOCK_OBJS)
 	$(CC) $(LDFLAGS) -o $@ $^ -lxdp -lbpf
 
-$(O)/xsk_attach_example: $(O)/xsk_attach_example.o
-	$(CC) $(LDFLAGS) -o $@ $^
+$(EXAMPLES): %: %.o
+	$(CC) $(LDFLAGS) -o $@ $^ -lpthread
 
 clean:
 	$(RM) $(PROGS) $(XDPSOCK_OBJS) $(XDPSOCK_OBJS:.o=.d) $(UAPI) \
-		$(addprefix $(O)/xsk_attach_example, .o .d)
+		$(EXAMPLES:=.o) $(EXAMPLES:=.d)
 
 .PHONY: all clean
 -include $(wildcard $(O)/*.d)
