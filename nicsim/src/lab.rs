@@ -664,6 +664,7 @@ mod tests {
         fn reset(&mut self, _host: &mut Host) {
             self.0.borrow_mut().log.push("reset".into());
         }
+        // Accesses of any width are the same to it
         fn read(&mut self, _host: &mut Host, offset: u64, data: &mut [u8]) {
             data.fill(offset as u8);
         }
@@ -672,6 +673,13 @@ mod tests {
                 host.tx.push(&[number; 60]);
             }
         }
+        fn register_space(&self) -> u32 {
+            0
+        }
+        fn read_register(&mut self, _host: &mut Host, _offset: u32) -> u32 {
+            0
+        }
+        fn write_register(&mut self, _host: &mut Host, _offset: u32, _value: u32) {}
         fn receive(&mut self, _host: &mut Host, frame: &[u8]) {
             let mut state = self.0.borrow_mut();
             state.backlog += frame.len();

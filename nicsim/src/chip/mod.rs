@@ -6,9 +6,11 @@ pub mod i40e;
 pub mod ixgbe;
 pub mod packet_buffer;
 pub mod registers;
+pub mod totals;
 
 use std::time::Instant;
 
+use crate::event::Event;
 use crate::host::Host;
 use crate::pci::Function;
 
@@ -20,11 +22,53 @@ pub trait Chip {
     /// PCI reset: registers get their reset values, all DMA stops.
     fn reset(&mut self, host: &mut Host);
 
-    /// The guest reads `data.len()` bytes of BAR 0 at `offset`.
-    fn read(&mut self, host: &mut Host, offset: u64, data: &mut [u8]);
+    /// Bytes of registers at the start of BAR 0.
+    fn register_space(&self) -> u32;
 
-    /// The guest writes `data` to BAR 0 at `offset`.
-    fn write(&mut self, host: &mut Host, offset: u64, data: &[u8]);
+    /// The guest reads the register at `offset`, a multiple of 4 below
+    /// [`register_space`](Self::register_space).
+    fn read_register(&mut self, host: &mut Host, offset: u32) -> u32;
+
+    /// The guest writes the register at `offset`, as for reads.
+    fn write_register(&mut self, host: &mut Host, offset: u32, value: u32);
+
+    /// The guest reads `data.len()` bytes of BAR 0 at `offset`: register by register, zeros
+    /// where there is none.
+    fn read(&mut self, host: &mut Host, offset: u64, data: &mut [u8]) {
+        data.fill(0);
+        if !whole_words(host, "read", offset, data.len()) {
+            return;
+        }
+        for (index, word) in (0..).zip(data.chunks_exact_mut(4)) {
+            let value = match u32::try_from(offset.wrapping_add(4 * index)) {
+                Ok(offset) if offset < self.register_space() => {
+                    self.read_register(host, offset)
+                }
+                _ => 0,
+            };
+            word.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    /// The guest writes `data` to BAR 0 at `offset`. One access may be to several registers:
+    /// ixgbe writes FDIRHASH and FDIRCMD by one of 8 bytes.
+    fn write(&mut self, host: &mut Host, offset: u64, data: &[u8]) {
+        if !whole_words(host, "write", offset, data.len()) {
+            return;
+        }
+        for (index, word) in (0..).zip(data.chunks_exact(4)) {
+            let value = word
+                .iter()
+                .rev()
+                .fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+            match u32::try_from(offset.wrapping_add(4 * index)) {
+                Ok(offset) if offset < self.register_space() => {
+                    self.write_register(host, offset, value);
+                }
+                _ => {}
+            }
+        }
+    }
 
     /// A frame arrives from the wire, without its CRC. What the chip cannot take it
     /// drops and counts.
@@ -55,4 +99,15 @@ pub trait Chip {
 
     /// Names and values of the chip's counters since start, never cleared by reads.
     fn counters(&self) -> Vec<(&'static str, u64)>;
+}
+
+/// Whether an access is of whole registers; noted as misbehaviour if not.
+fn whole_words(host: &mut Host, what: &str, offset: u64, length: usize) -> bool {
+    let whole = length % 4 == 0 && offset % 4 == 0;
+    if !whole {
+        host.events.note(Event::BadAccessWidth, || {
+            format!("{what} of {length} bytes at {offset:#x}")
+        });
+    }
+    whole
 }

@@ -216,54 +216,6 @@ impl X710 {
 
     // Registers
 
-    /// Read of a register; `offset` is a multiple of 4.
-    fn read_register(&mut self, host: &mut Host, offset: u32) -> u32 {
-        if let Some(value) = self.interrupts.read(&self.registers, offset) {
-            return value;
-        }
-        let value = self.registers.bus_read(&mut host.events, offset);
-        match queue_register(offset) {
-            Some((at::QTX_HEAD, queue)) if self.queues.tx[queue].enabled() => {
-                self.queues.tx[queue].head()
-            }
-            _ => value,
-        }
-    }
-
-    /// Write of a register; `offset` is a multiple of 4.
-    fn write_register(&mut self, host: &mut Host, offset: u32, value: u32) {
-        let (registers, queues) = (&mut self.registers, &mut self.queues);
-        if self
-            .interrupts
-            .write(host, registers, queues, offset, value)
-        {
-            return;
-        }
-        registers.bus_write(&mut host.events, offset, value);
-        match offset {
-            at::ATQT => self.run_admin(host),
-            at::GLNVM_SRCTL => self.nvm.command(registers),
-            at::PFGEN_CTRL if value & FUNCTION_RESET != 0 => {
-                host.tx.clear();
-                self.reset_function();
-            }
-            at::GLGEN_RTRIG => self.trigger_reset(host, value),
-            at::PFHMC_SDCMD => queues.hmc.command(registers, value),
-            // What was detected: a write clears it
-            at::GL_MDET_TX | at::PF_MDET_TX => registers.set(offset, 0),
-            at::GLLAN_TXPRE_QDIS..0x0E_6530 => {
-                let block = (offset - at::GLLAN_TXPRE_QDIS) / 4;
-                queues.write_qdis(registers, block, value);
-            }
-            _ => match queue_register(offset) {
-                Some((register, queue)) => {
-                    self.write_queue(host, register, queue, value);
-                }
-                None => self.filter_register_written(offset, value),
-            },
-        }
-    }
-
     /// Effect of a write to a register of a queue.
     fn write_queue(&mut self, host: &mut Host, register: u32, queue: usize, value: u32) {
         let (registers, queues) = (&mut self.registers, &mut self.queues);
@@ -768,39 +720,53 @@ impl Chip for X710 {
         host.msix.reset();
     }
 
-    fn read(&mut self, host: &mut Host, offset: u64, data: &mut [u8]) {
-        data.fill(0);
-        if data.len() % 4 != 0 || offset % 4 != 0 {
-            host.events.note(Event::BadAccessWidth, || {
-                format!("read of {} bytes at {offset:#x}", data.len())
-            });
-            return;
+    fn register_space(&self) -> u32 {
+        SPACE
+    }
+
+    fn read_register(&mut self, host: &mut Host, offset: u32) -> u32 {
+        if let Some(value) = self.interrupts.read(&self.registers, offset) {
+            return value;
         }
-        for (index, word) in (0..).zip(data.chunks_exact_mut(4)) {
-            let value = match u32::try_from(offset.wrapping_add(4 * index)) {
-                Ok(offset) if offset < SPACE => self.read_register(host, offset),
-                _ => 0,
-            };
-            word.copy_from_slice(&value.to_le_bytes());
+        let value = self.registers.bus_read(&mut host.events, offset);
+        match queue_register(offset) {
+            Some((at::QTX_HEAD, queue)) if self.queues.tx[queue].enabled() => {
+                self.queues.tx[queue].head()
+            }
+            _ => value,
         }
     }
 
-    fn write(&mut self, host: &mut Host, offset: u64, data: &[u8]) {
-        if data.len() % 4 != 0 || offset % 4 != 0 {
-            host.events.note(Event::BadAccessWidth, || {
-                format!("write of {} bytes at {offset:#x}", data.len())
-            });
+    fn write_register(&mut self, host: &mut Host, offset: u32, value: u32) {
+        let (registers, queues) = (&mut self.registers, &mut self.queues);
+        if self
+            .interrupts
+            .write(host, registers, queues, offset, value)
+        {
             return;
         }
-        for (index, word) in (0..).zip(data.chunks_exact(4)) {
-            let value = word
-                .iter()
-                .rev()
-                .fold(0, |sum, byte| sum << 8 | u32::from(*byte));
-            match u32::try_from(offset.wrapping_add(4 * index)) {
-                Ok(offset) if offset < SPACE => self.write_register(host, offset, value),
-                _ => {}
+        registers.bus_write(&mut host.events, offset, value);
+        match offset {
+            at::ATQT => self.run_admin(host),
+            at::GLNVM_SRCTL => self.nvm.command(registers),
+            at::PFGEN_CTRL if value & FUNCTION_RESET != 0 => {
+                host.tx.clear();
+                self.reset_function();
             }
+            at::GLGEN_RTRIG => self.trigger_reset(host, value),
+            at::PFHMC_SDCMD => queues.hmc.command(registers, value),
+            // What was detected: a write clears it
+            at::GL_MDET_TX | at::PF_MDET_TX => registers.set(offset, 0),
+            at::GLLAN_TXPRE_QDIS..0x0E_6530 => {
+                let block = (offset - at::GLLAN_TXPRE_QDIS) / 4;
+                queues.write_qdis(registers, block, value);
+            }
+            _ => match queue_register(offset) {
+                Some((register, queue)) => {
+                    self.write_queue(host, register, queue, value);
+                }
+                None => self.filter_register_written(offset, value),
+            },
         }
     }
 

@@ -4,27 +4,13 @@
 
 use super::regs::{COUNTER_HIGH, Registers, at};
 use super::switch::FIRST_COUNTERS;
+use crate::chip::totals::totals;
 use crate::frame;
 
 /// Octets are counted with the CRC.
 const CRC: u32 = 4;
 /// From the counters of one size class to those of the next.
 const SIZE_STRIDE: u32 = 0x20;
-
-macro_rules! totals {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Totals since start, which nothing clears.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct Totals { $($(#[$doc])* pub $name: u64,)* }
-
-        impl Totals {
-            /// Names and values.
-            pub fn list(&self) -> Vec<(&'static str, u64)> {
-                vec![$((stringify!($name), self.$name),)*]
-            }
-        }
-    };
-}
 
 totals! {
     /// Frames from the wire, whatever became of them.

@@ -174,63 +174,6 @@ impl Ixgbe {
         self.registers.get(offset) & bits != 0
     }
 
-    /// Read of a register; `offset` is a multiple of 4.
-    fn read_register(&mut self, host: &mut Host, offset: u32) -> u32 {
-        let offset = canonical(offset);
-        if let Some(value) = self.interrupts.read(offset) {
-            return value;
-        }
-        let value = self.registers.bus_read(&mut host.events, offset);
-        match offset {
-            // The semaphore: a read takes it (8.2.3.4.11)
-            at::SWSM => self.registers.set(offset, value | 1),
-            // With the data path off, it is idle at once (8.2.3.12)
-            at::SECTXSTAT => {
-                return value | u32::from(self.is_set(at::SECTXCTRL, SECRX_DIS));
-            }
-            at::SECRXSTAT => {
-                return value | u32::from(self.is_set(at::SECRXCTRL, SECRX_DIS));
-            }
-            at::FDIRCTRL if value != 0 => return value | FDIRCTRL_INIT_DONE,
-            _ => {}
-        }
-        match (rx_register(offset), tx_register(offset)) {
-            (Some((queue, HEAD)), _) if self.rx[queue].enabled() => self.rx[queue].head(),
-            (_, Some((queue, HEAD))) if self.tx[queue].enabled() => self.tx[queue].head(),
-            _ => value,
-        }
-    }
-
-    /// Write of a register; `offset` is a multiple of 4.
-    fn write_register(&mut self, host: &mut Host, offset: u32, value: u32) {
-        let offset = canonical(offset);
-        if self.interrupts.write(host, &self.registers, offset, value) {
-            return;
-        }
-        let before = self.registers.get(offset);
-        self.registers.bus_write(&mut host.events, offset, value);
-        self.stale_filters |= Filters::depends_on(offset);
-        match offset {
-            at::CTRL if value & (CTRL_LINK_RESET | CTRL_RESET) != 0 => {
-                self.device_reset(host);
-            }
-            at::EERD => self.registers.set(offset, self.eeprom.read(value)),
-            at::FDIRCMD => self.director.command(&mut self.registers, value),
-            at::FDIRCTRL => self.director.clear(),
-            at::RXCTRL | at::SECRXCTRL => self.drain(host),
-            at::DMATXCTL | at::HLREG0 => {
-                self.run_all_tx(host);
-            }
-            _ => {
-                if let Some((queue, register)) = rx_register(offset) {
-                    self.write_rx(host, queue, register, before);
-                } else if let Some((queue, register)) = tx_register(offset) {
-                    self.write_tx(host, queue, register, before);
-                }
-            }
-        }
-    }
-
     fn device_reset(&mut self, host: &mut Host) {
         self.totals.resets += 1;
         host.tx.clear();
@@ -615,39 +558,61 @@ impl Chip for Ixgbe {
         host.msix.reset();
     }
 
-    fn read(&mut self, host: &mut Host, offset: u64, data: &mut [u8]) {
-        data.fill(0);
-        if data.len() % 4 != 0 || offset % 4 != 0 {
-            host.events.note(Event::BadAccessWidth, || {
-                format!("read of {} bytes at {offset:#x}", data.len())
-            });
-            return;
+    fn register_space(&self) -> u32 {
+        SPACE
+    }
+
+    fn read_register(&mut self, host: &mut Host, offset: u32) -> u32 {
+        let offset = canonical(offset);
+        if let Some(value) = self.interrupts.read(offset) {
+            return value;
         }
-        for (index, word) in (0..).zip(data.chunks_exact_mut(4)) {
-            let value = match u32::try_from(offset.wrapping_add(4 * index)) {
-                Ok(offset) if offset < SPACE => self.read_register(host, offset),
-                _ => 0,
-            };
-            word.copy_from_slice(&value.to_le_bytes());
+        let value = self.registers.bus_read(&mut host.events, offset);
+        match offset {
+            // The semaphore: a read takes it (8.2.3.4.11)
+            at::SWSM => self.registers.set(offset, value | 1),
+            // With the data path off, it is idle at once (8.2.3.12)
+            at::SECTXSTAT => {
+                return value | u32::from(self.is_set(at::SECTXCTRL, SECRX_DIS));
+            }
+            at::SECRXSTAT => {
+                return value | u32::from(self.is_set(at::SECRXCTRL, SECRX_DIS));
+            }
+            at::FDIRCTRL if value != 0 => return value | FDIRCTRL_INIT_DONE,
+            _ => {}
+        }
+        match (rx_register(offset), tx_register(offset)) {
+            (Some((queue, HEAD)), _) if self.rx[queue].enabled() => self.rx[queue].head(),
+            (_, Some((queue, HEAD))) if self.tx[queue].enabled() => self.tx[queue].head(),
+            _ => value,
         }
     }
 
-    /// Linux writes FDIRHASH and FDIRCMD by one access of 8 bytes.
-    fn write(&mut self, host: &mut Host, offset: u64, data: &[u8]) {
-        if data.len() % 4 != 0 || offset % 4 != 0 {
-            host.events.note(Event::BadAccessWidth, || {
-                format!("write of {} bytes at {offset:#x}", data.len())
-            });
+    fn write_register(&mut self, host: &mut Host, offset: u32, value: u32) {
+        let offset = canonical(offset);
+        if self.interrupts.write(host, &self.registers, offset, value) {
             return;
         }
-        for (index, word) in (0..).zip(data.chunks_exact(4)) {
-            let value = word
-                .iter()
-                .rev()
-                .fold(0, |sum, byte| sum << 8 | u32::from(*byte));
-            match u32::try_from(offset.wrapping_add(4 * index)) {
-                Ok(offset) if offset < SPACE => self.write_register(host, offset, value),
-                _ => {}
+        let before = self.registers.get(offset);
+        self.registers.bus_write(&mut host.events, offset, value);
+        self.stale_filters |= Filters::depends_on(offset);
+        match offset {
+            at::CTRL if value & (CTRL_LINK_RESET | CTRL_RESET) != 0 => {
+                self.device_reset(host);
+            }
+            at::EERD => self.registers.set(offset, self.eeprom.read(value)),
+            at::FDIRCMD => self.director.command(&mut self.registers, value),
+            at::FDIRCTRL => self.director.clear(),
+            at::RXCTRL | at::SECRXCTRL => self.drain(host),
+            at::DMATXCTL | at::HLREG0 => {
+                self.run_all_tx(host);
+            }
+            _ => {
+                if let Some((queue, register)) = rx_register(offset) {
+                    self.write_rx(host, queue, register, before);
+                } else if let Some((queue, register)) = tx_register(offset) {
+                    self.write_tx(host, queue, register, before);
+                }
             }
         }
     }

@@ -3,27 +3,13 @@
 //! start beside them.
 
 use super::regs::{OCTETS_HIGH, Registers, at};
+use crate::chip::totals::totals;
 use crate::frame;
 
 /// Octets are counted with the CRC.
 const CRC: u32 = 4;
 /// Queues that have counters of their own for Rx.
 const QUEUES: u32 = 16;
-
-macro_rules! totals {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Totals since start, which nothing clears.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct Totals { $($(#[$doc])* pub $name: u64,)* }
-
-        impl Totals {
-            /// Names and values.
-            pub fn list(&self) -> Vec<(&'static str, u64)> {
-                vec![$((stringify!($name), self.$name),)*]
-            }
-        }
-    };
-}
 
 totals! {
     /// Frames from the wire, whatever became of them.
