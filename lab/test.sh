@@ -32,6 +32,14 @@ run_group() {
 	fi
 }
 
+# The end of the log of a group with a failed test: all there is of it where only the output
+# is kept, as in CI.
+show_failure() {
+	grep -q '^ *not ok ' "$OUT/result/$1.tap" || return 0
+	say "The end of out/log/test-$1.log:"
+	tail -n 80 "$OUT/log/test-$1.log" >&2
+}
+
 mkdir -p "$OUT/result" "$OUT/log"
 "$LAB/tree.sh"
 "$LAB/build.sh" base
@@ -43,5 +51,6 @@ for group in "$@"; do
 	rm -f "$OUT/result/$group.tap"
 	step "test-$group" "testing: $group" run_group "$group"
 	taps+=("$OUT/result/$group.tap")
+	show_failure "$group"
 done
 exec "$LAB/tap.py" "${taps[@]}"

@@ -11,7 +11,7 @@ XSKXCEIVER := $(SELFTESTS)/bpf
 TOOLS := $(KTREE)/tools
 INCLUDES := -I$(XSKXCEIVER) -I$(SELFTESTS) -I$(TOOLS)/include -I$(TOOLS)/include/uapi -I$(TOOLS)/lib
 
-all: samples selftest $(O)/replay_rx $(O)/frags.bpf.o $(O)/xskxceiver $(O)/xskxceiver-rest
+all: samples selftest $(O)/replay_rx $(O)/still $(O)/frags.bpf.o $(O)/xskxceiver $(O)/xskxceiver-rest
 
 samples:
 	$(MAKE) -C $(SRC) -f samples/bpf/xdpsock.mk O=$(O)
@@ -21,6 +21,9 @@ selftest:
 
 $(O)/replay_rx: $(SRC)/lab/guest/replay_rx.c $(SRC)/tools/net/xsk/xsk_fastpath.h | samples
 	$(CC) -O2 -Wall -Wextra -Werror -I$(SRC)/tools/net/xsk -I$(O)/include $< -lxdp -lpcap -o $@
+
+$(O)/still: $(SRC)/lab/guest/still.c
+	$(CC) -O2 -Wall -Wextra -Werror $< -lbpf -o $@
 
 $(O)/frags.bpf.o: $(SRC)/lab/guest/frags.bpf.c
 	clang -g -O2 -Wall -Werror -target bpf -I/usr/include/$(shell $(CC) -print-multiarch) -c $< -o $@

@@ -103,6 +103,19 @@ def txonly(how, copy, busy):
     assert sent == FRAMES, sent
 
 
+def unaligned(how):
+    """Every frame goes through a socket whose chunks cross pages, and back out."""
+    shell("sysctl -qw vm.nr_hugepages=16")
+    socket = start_and_wait("eth1", "-l", "--unaligned", "--frame-size=3000",
+                            *xdpsock_args(how, "zero-copy", False))
+    links_up("eth1")
+    with comes_out():
+        nicsim.generate(PORT, FRAMES)
+        result = stop(socket)
+    assert result["rx_packets"] == result["tx_packets"] == FRAMES, result
+    check_how(result, how, "zero-copy")
+
+
 def resets(how, copy, busy):
     """Resets while frames go through a socket; after the last one, none is lost."""
     socket = start_and_wait("eth1", "-l", *xdpsock_args(how, copy, busy))
@@ -163,6 +176,8 @@ def tests(hows):
     for run in rxdrop, l2fwd, txonly:
         for how, copy, busy in itertools.product(hows, ("copy", "zero-copy"), (False, True)):
             yield f"{run.__name__} {how} {copy}{', busy poll' * busy}", run, how, copy, busy
+    for how in hows:
+        yield f"l2fwd {how} zero-copy, unaligned chunks", unaligned, how
     yield "resets under traffic", resets, hows[-1], "zero-copy", False
 
 

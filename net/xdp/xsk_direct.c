@@ -101,7 +101,9 @@ void xsk_direct_commit(struct xsk_direct *direct, u32 count)
 }
 EXPORT_SYMBOL_GPL(xsk_direct_commit);
 
-/* Chunks that were given back, or devices that need their memory synced */
+/* Chunks that were given back or are not aligned, or devices that need their
+ * memory synced
+ */
 static u32 xsk_direct_refill_slow(struct xsk_buff_pool *pool, void *slot,
 				  size_t step, __le64 *rx_desc, u32 count)
 {
@@ -133,7 +135,7 @@ static u32 xsk_direct_refill_slow(struct xsk_buff_pool *pool, void *slot,
  * The buffers' data pointers are not set: drivers that use it call
  * xsk_buff_set_size() before anything looks at them.
  *
- * Context: NAPI poll; aligned chunks
+ * Context: NAPI poll, or the queue is not running
  * Return: how many descriptors were written
  */
 u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
@@ -145,7 +147,8 @@ u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
 	u32 i, done = 0;
 	u64 addr;
 
-	if (unlikely(pool->free_list_cnt || dma_dev_need_sync(pool->dev)))
+	if (unlikely(pool->unaligned || pool->free_list_cnt ||
+		     dma_dev_need_sync(pool->dev)))
 		return xsk_direct_refill_slow(pool, slot, step, rx_desc, count);
 
 	if (!list_empty(&pool->recycle_from)) {

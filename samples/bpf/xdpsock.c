@@ -8,8 +8,9 @@
  * dropped for lack of room: frames that cannot go on stay in the Rx ring, and
  * once that is full the kernel counts what it drops (rx_queue_full).
  *
- * In aligned mode the kernel rounds an address to its chunk: addresses go from
- * Rx or completion ring to the fill ring as they are.
+ * The kernel rounds an address to its chunk, or takes what --unaligned has in
+ * its upper bits, the offset in the chunk, off: addresses go from Rx or
+ * completion ring to the fill ring as they are.
  */
 #include <errno.h>
 #include <signal.h>
@@ -148,15 +149,18 @@ static __u32 row_of(__u32 index, __u32 size)
 	return size - (index & (size - 1));
 }
 
-/* Inline, for an own loop with and without @swap */
+/* Inline, for an own loop with and without @swap and @unaligned */
 static __always_inline void
 move_row(struct xdp_desc *to, const struct xdp_desc *from, __u32 n,
-	 char *area, bool swap)
+	 char *area, bool swap, bool unaligned)
 {
 	for (__u32 i = 0; i < n; i++) {
 		const __u64 addr = from[i].addr;
 
-		if (swap)
+		if (swap && unaligned)
+			frame_swap_macs(area +
+					xsk_umem__add_offset_to_addr(addr));
+		else if (swap)
 			frame_swap_macs(area + addr);
 		to[i] = (struct xdp_desc){ addr, from[i].len, 0 };
 	}
@@ -168,6 +172,8 @@ received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
 {
 	struct xsk_port *out = port->peer;
 	__u32 room = tx_room(out, budget);
+	const struct xdp_desc *src;
+	struct xdp_desc *dst;
 	__u32 from, to, n;
 
 	n = xsk_ring_cons__peek(&port->rx, at_most(budget, room), &from);
@@ -178,9 +184,12 @@ received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
 		row = at_most(row_of(from + done, port->rx.size),
 			      row_of(to + done, out->tx.size));
 		row = at_most(row, n - done);
-		move_row(xsk_ring_prod__tx_desc(&out->tx, to + done),
-			 xsk_ring_cons__rx_desc(&port->rx, from + done), row,
-			 port->area, swap);
+		dst = xsk_ring_prod__tx_desc(&out->tx, to + done);
+		src = xsk_ring_cons__rx_desc(&port->rx, from + done);
+		if (swap && port->opts->unaligned)
+			move_row(dst, src, row, port->area, true, true);
+		else
+			move_row(dst, src, row, port->area, swap, false);
 	}
 	xsk_ring_prod__submit(&out->tx, n);
 	xsk_ring_cons__release(&port->rx, n);

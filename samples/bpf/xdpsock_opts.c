@@ -96,6 +96,8 @@ static const struct opt_spec specs[] = {
 	       "frames in the umem"),
 	NUMBER('f', "frame-size", frame_size, 2048, 65536,
 	       "bytes a frame of the umem"),
+	CHOICE('u', "unaligned", unaligned, 1,
+	       "umem of huge pages, its frames at any address"),
 	NUMBER('s', "tx-pkt-size", packet_size, 64, 65536,
 	       "txonly: bytes a packet, with FCS"),
 	NUMBER('C', "tx-pkt-count", packets, 0, UINT_MAX,
@@ -288,8 +290,10 @@ static int check(const struct xdpsock_opts *opts)
 	if (opts->inorder && opts->frames < opts->ring_size)
 		return mistake("--inorder needs at least as many %s as --ring-size",
 			       "--frames");
-	if (!is_power_of_2(opts->frame_size) || opts->frame_size > page_size)
-		return mistake("%s has to be a power of two, at most a page",
+	if (opts->frame_size > page_size)
+		return mistake("%s is at most a page", "--frame-size");
+	if (!opts->unaligned && !is_power_of_2(opts->frame_size))
+		return mistake("%s has to be a power of two, but with --unaligned",
 			       "--frame-size");
 	if (opts->packet_size > opts->frame_size)
 		return mistake("%s is more than a frame of the umem holds",

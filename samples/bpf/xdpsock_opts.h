@@ -36,6 +36,7 @@ struct xdpsock_opts {
 	unsigned int ring_size;
 	unsigned int frames;
 	unsigned int frame_size;
+	unsigned int unaligned;
 	unsigned int packet_size;	/* as on the wire, with FCS */
 	unsigned int packets;		/* 0: no limit */
 	unsigned int interval;

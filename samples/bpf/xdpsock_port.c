@@ -21,6 +21,8 @@
 #define BUSY_TRIES 100
 #define BUSY_WAIT_USEC 10000
 
+#define HUGE_PAGE (2ULL << 20)
+
 static void say(const char *text)
 {
 	fprintf(stderr, "xdpsock: %s\n", text);
@@ -57,13 +59,19 @@ static int umem_open(struct xsk_ports *ports)
 		.fill_size = fill_size(ports),
 		.comp_size = opts->ring_size,
 		.frame_size = opts->frame_size,
+		.flags = opts->unaligned ? XDP_UMEM_UNALIGNED_CHUNK_FLAG : 0,
 	};
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
 	struct xsk_port *first = ports->port;
 	void *area;
 
 	ports->area_size = (__u64)opts->frames * opts->frame_size;
-	area = mmap(NULL, ports->area_size, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (opts->unaligned) {
+		flags |= MAP_HUGETLB;
+		ports->area_size += -ports->area_size % HUGE_PAGE;
+	}
+	area = mmap(NULL, ports->area_size, PROT_READ | PROT_WRITE, flags,
+		    -1, 0);
 	if (area == MAP_FAILED)
 		return -errno;
 	ports->area = area;
@@ -330,7 +338,7 @@ static const char *explain(int err)
 		return "the driver cannot do this: try without -z and -N";
 	case ENOBUFS:
 	case ENOMEM:
-		return "no memory: use fewer --frames, or raise ulimit -l";
+		return "no memory: use fewer --frames, or raise ulimit -l (-u: vm.nr_hugepages)";
 	case ENOENT:
 		return "libxdp cannot find its default program: reinstall libxdp";
 	}

@@ -10,9 +10,6 @@
 #include "ixgbe.h"
 #include "ixgbe_txrx_common.h"
 
-/* xsk_direct_refill() writes descriptors of this size */
-static_assert(sizeof(union ixgbe_adv_rx_desc) == 16);
-
 /**
  * ixgbe_xsk_direct_span - deliver frames, up to the wrap of either ring
  * @rx_ring: Rx ring
@@ -79,45 +76,19 @@ static u32 ixgbe_xsk_direct_deliver(struct ixgbe_ring *rx_ring,
 	return done;
 }
 
-/**
- * ixgbe_xsk_direct_refill - post chunks of the fill ring
- * @rx_ring: Rx ring
- *
- * Return: false if the fill ring had too few
- */
+/* Returns false if the fill ring had too few chunks */
 static bool ixgbe_xsk_direct_refill(struct ixgbe_ring *rx_ring)
 {
+	struct xsk_buff_pool *pool = rx_ring->xsk_pool;
 	u32 left = ixgbe_desc_unused(rx_ring);
-	u32 ntu = rx_ring->next_to_use;
-	u32 count, got;
 
 	if (left < IXGBE_RX_BUFFER_WRITE)
 		return true;
 
-	xsk_direct_refill_begin(rx_ring->xsk_pool, left, rx_ring->count);
-	do {
-		count = min_t(u32, left, rx_ring->count - ntu);
-		got = xsk_direct_refill(rx_ring->xsk_pool,
-					&rx_ring->rx_buffer_info[ntu].xdp,
-					sizeof(*rx_ring->rx_buffer_info),
-					(__le64 *)IXGBE_RX_DESC(rx_ring, ntu),
-					count);
-		ntu += got;
-		if (ntu == rx_ring->count)
-			ntu = 0;
-		left -= got;
-	} while (left && got == count);
-
-	/* Where the device does not go on, nothing must look as if it had */
-	IXGBE_RX_DESC(rx_ring, ntu)->wb.upper.length = 0;
-	if (ntu != rx_ring->next_to_use) {
-		rx_ring->next_to_use = ntu;
-		/* The device must see the descriptors before the tail */
-		wmb();
-		writel(ntu, rx_ring->tail);
-	}
-
-	return xsk_direct_enough(rx_ring->xsk_pool, left, rx_ring->count);
+	xsk_direct_refill_begin(pool, left, rx_ring->count);
+	return ixgbe_alloc_rx_buffers_zc(rx_ring, left) ||
+	       xsk_direct_enough(pool, ixgbe_desc_unused(rx_ring),
+				 rx_ring->count);
 }
 
 static bool ixgbe_xsk_direct_idle(const struct ixgbe_ring *rx_ring)
