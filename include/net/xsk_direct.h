@@ -2,8 +2,9 @@
 #ifndef _NET_XSK_DIRECT_H
 #define _NET_XSK_DIRECT_H
 
-#include <linux/types.h>
+#include <linux/bitops.h>
 #include <linux/if_xdp.h>
+#include <linux/types.h>
 #include <net/xdp.h>
 #include <net/xsk_buff_pool.h>
 
@@ -103,6 +104,16 @@ static inline void xsk_direct_refill_begin(struct xsk_buff_pool *pool,
 	smp_mb();
 }
 
+/* The length and no options, in one store */
+static inline void xsk_direct_set_len(struct xdp_desc *desc, u32 len)
+{
+	u64 word = len;
+
+	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
+		word = rol64(word, 32);
+	*(u64 *)&desc->len = word;
+}
+
 /**
  * xsk_direct_deliver() - put a frame into a place of the socket's Rx ring
  * @direct: the poll
@@ -115,8 +126,7 @@ static inline void xsk_direct_deliver(const struct xsk_direct *direct,
 				      const struct xdp_buff *xdp, u32 len)
 {
 	desc->addr = xdp->data_hard_start - direct->base;
-	desc->len = len;
-	desc->options = 0;
+	xsk_direct_set_len(desc, len);
 }
 
 #else

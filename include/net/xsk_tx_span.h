@@ -7,6 +7,7 @@
 #include <linux/errno.h>
 #include <linux/if_xdp.h>
 #include <linux/minmax.h>
+#include <linux/overflow.h>
 #include <linux/types.h>
 #include <net/xsk_buff_pool.h>
 
@@ -16,7 +17,8 @@ struct xdp_sock;
  * Zero-copy Tx in spans: descriptors that lie in a row in the Tx ring of a
  * queue's only socket, and whose addresses are noted in a row for completion,
  * are written to the device in one pass, without a copy in between. A driver
- * calls xsk_tx_spans() once for each poll.
+ * calls xsk_tx_spans() once for each poll, with a function that does nothing
+ * but xsk_tx_span_write(): not inlined, since its loop needs all registers.
  *
  * A descriptor that is not plain ends it: one that is invalid, or has options.
  * It is left for xsk_tx_peek_desc() or xsk_tx_peek_release_desc_batch(), as
@@ -39,10 +41,6 @@ struct xsk_tx_dev_ring {
 	u32 bytes;
 };
 
-/* Writes descriptor @index of a device's ring, for a whole frame */
-typedef void (*xsk_tx_write_t)(void *desc, size_t index, dma_addr_t dma,
-			       u32 len);
-
 /**
  * struct xsk_tx_span - descriptors in a row
  * @xs: the socket
@@ -59,6 +57,15 @@ struct xsk_tx_span {
 	u32 count;
 	bool more;
 };
+
+/* Writes descriptor @index of a device's ring, for a whole frame */
+typedef void (*xsk_tx_write_t)(void *desc, size_t index, dma_addr_t dma,
+			       u32 len);
+
+/* xsk_tx_span_write() of a driver */
+typedef u32 (*xsk_tx_span_write_t)(const struct xsk_tx_span *span,
+				   const struct xsk_buff_pool *pool,
+				   struct xsk_tx_dev_ring *ring);
 
 #ifdef CONFIG_XDP_SOCKETS
 
@@ -77,56 +84,117 @@ static inline u64 xsk_tx_desc_len(const struct xdp_desc *desc)
 	return IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) ? rol64(word, 32) : word;
 }
 
-/* Internal helper for xsk_tx_spans(): returns how many descriptors are plain */
+/* Whether a frame is in the umem, in one chunk, and not empty. @chunks has the
+ * bits of an address that say which chunk: with all of them set, the sum wraps
+ * where a chunk ends, and a length of zero wraps, too.
+ */
+static __always_inline bool xsk_tx_desc_fits(u64 addr, u64 len, u64 chunks,
+					     u64 addrs_cnt)
+{
+	u64 end;
+
+	return addr < addrs_cnt &&
+	       !check_add_overflow(addr | chunks, len - 1, &end);
+}
+
+/* Internal to xsk_tx_span_write(): what it keeps in registers */
+struct xsk_tx_row {
+	const struct xdp_desc *desc;
+	const dma_addr_t *dma_pages;
+	u64 addrs_cnt;
+	u64 chunks;
+	void *dev_desc;
+	size_t next;
+	u64 *done;
+	u32 bytes;
+};
+
+/* Internal to xsk_tx_span_write(): returns false if descriptor @i is not plain */
+static __always_inline bool xsk_tx_row_write(struct xsk_tx_row *row, size_t i,
+					     xsk_tx_write_t write, bool note)
+{
+	/* User space can change them at any time: read them once */
+	const u64 addr = READ_ONCE(row->desc[i].addr);
+	const u64 len = xsk_tx_desc_len(&row->desc[i]);
+	dma_addr_t dma;
+
+	if (unlikely(!xsk_tx_desc_fits(addr, len, row->chunks,
+				       row->addrs_cnt)))
+		return false;
+
+	dma = row->dma_pages[addr >> PAGE_SHIFT] & ~XSK_NEXT_PG_CONTIG_MASK;
+	write(row->dev_desc, row->next + i, dma + (addr & ~PAGE_MASK), len);
+	if (note)
+		row->done[i] = addr;
+	row->bytes += len;
+	return true;
+}
+
+/* Internal to xsk_tx_span_write(): a loop of its own with and without @note */
+static __always_inline u32
+__xsk_tx_span_write(const struct xsk_tx_span *span,
+		    const struct xsk_buff_pool *pool,
+		    struct xsk_tx_dev_ring *ring, xsk_tx_write_t write,
+		    bool note)
+{
+	struct xsk_tx_row row = {
+		.desc = span->desc,
+		.dma_pages = pool->dma_pages,
+		.addrs_cnt = pool->addrs_cnt,
+		.chunks = pool->chunk_mask,
+		.dev_desc = ring->desc,
+		.next = ring->next,
+		.done = span->done,
+	};
+	size_t i, j;
+
+	/* By hand: the compiler keeps an index for each of the four */
+	for (i = 0; i + 4 <= span->count; i += 4) {
+#pragma GCC unroll 4
+		for (j = 0; j < 4; j++) {
+			if (!xsk_tx_row_write(&row, i + j, write, note))
+				goto out;
+		}
+	}
+	for (j = 0; i + j < span->count; j++) {
+		if (!xsk_tx_row_write(&row, i + j, write, note))
+			break;
+	}
+out:
+	ring->bytes += row.bytes;
+	return i + j;
+}
+
+/**
+ * xsk_tx_span_write() - write descriptors to the device
+ * @span: the descriptors
+ * @pool: the pool
+ * @ring: Tx ring of the device
+ * @write: inlined; writes a descriptor of it
+ *
+ * Return: how many are plain, and were written
+ */
 static __always_inline u32
 xsk_tx_span_write(const struct xsk_tx_span *span,
 		  const struct xsk_buff_pool *pool,
-		  struct xsk_tx_dev_ring *ring, xsk_tx_write_t write, bool note)
+		  struct xsk_tx_dev_ring *ring, xsk_tx_write_t write)
 {
-	const dma_addr_t *dma_pages = pool->dma_pages;
-	const u32 chunk_size = pool->chunk_size;
-	const struct xdp_desc *desc = span->desc;
-	const u64 addrs_cnt = pool->addrs_cnt;
-	const size_t next = ring->next;
-	const size_t count = span->count;
-	u64 *done = span->done;
-	u64 addr, len;
-	u32 bytes = 0;
-	dma_addr_t dma;
-	size_t i;
-
-#pragma GCC unroll 4
-	for (i = 0; i < count; i++) {
-		/* User space can change them at any time: read them once */
-		addr = READ_ONCE(desc[i].addr);
-		len = xsk_tx_desc_len(&desc[i]);
-		if (unlikely(!len || addr >= addrs_cnt ||
-			     (addr & (chunk_size - 1)) + len > chunk_size))
-			break;
-
-		dma = dma_pages[addr >> PAGE_SHIFT] & ~XSK_NEXT_PG_CONTIG_MASK;
-		write(ring->desc, next + i, dma + (addr & ~PAGE_MASK), len);
-		if (note)
-			done[i] = addr;
-		bytes += len;
-	}
-
-	ring->bytes += bytes;
-	return i;
+	return span->done ? __xsk_tx_span_write(span, pool, ring, write, true) :
+			    __xsk_tx_span_write(span, pool, ring, write, false);
 }
 
 /**
  * xsk_tx_spans() - send what is plain
  * @pool: the pool
  * @ring: Tx ring of the device
- * @write: inlined; writes a descriptor of it
+ * @write: the driver's xsk_tx_span_write()
  *
  * Context: NAPI poll
  * Return: true if there may be more, which is not for a span
  */
 static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 					 struct xsk_tx_dev_ring *ring,
-					 xsk_tx_write_t write)
+					 xsk_tx_span_write_t write)
 {
 	struct xsk_tx_span span;
 	int count;
@@ -139,10 +207,7 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 		if (count <= 0)
 			return count;
 
-		/* Two loops, each without a branch for that */
-		sent = span.done ?
-		       xsk_tx_span_write(&span, pool, ring, write, true) :
-		       xsk_tx_span_write(&span, pool, ring, write, false);
+		sent = write(&span, pool, ring);
 		xsk_tx_span_end(&span, sent);
 		ring->room -= sent;
 		ring->next += sent;
@@ -159,9 +224,17 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 
 #else
 
+static inline u32 xsk_tx_span_write(const struct xsk_tx_span *span,
+				    const struct xsk_buff_pool *pool,
+				    struct xsk_tx_dev_ring *ring,
+				    xsk_tx_write_t write)
+{
+	return 0;
+}
+
 static inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 				struct xsk_tx_dev_ring *ring,
-				xsk_tx_write_t write)
+				xsk_tx_span_write_t write)
 {
 	return true;
 }

@@ -14,6 +14,7 @@
 #include "xsk_attach.h"
 #include "xsk_queue.h"
 #include "xsk_recycle.h"
+#include "xsk_refill.h"
 
 static struct xdp_sock *xsk_direct_socket(const struct xdp_rxq_info *rxq)
 {
@@ -115,13 +116,64 @@ static u32 xsk_direct_refill_slow(struct xsk_buff_pool *pool, void *slot,
 		if (!xdp)
 			break;
 
-		*(struct xdp_buff **)slot = xdp;
+		xsk_refill_write(container_of(xdp, struct xdp_buff_xsk, xdp),
+				 slot, rx_desc);
 		slot += step;
-		*rx_desc++ = cpu_to_le64(xsk_buff_xdp_get_dma(xdp));
-		*rx_desc++ = 0;
+		rx_desc += 2;
 	}
 
 	return i;
+}
+
+/* Chunks that lie in a row in the fill ring. Returns how many are valid */
+static size_t xsk_direct_refill_row(const struct xsk_buff_pool *pool,
+				    const u64 *addrs, size_t count, void *slot,
+				    size_t step, __le64 *rx_desc)
+{
+	struct xdp_buff_xsk *heads = pool->heads;
+	const u64 addrs_cnt = pool->addrs_cnt;
+	const u32 shift = pool->chunk_shift;
+	const __le64 *first = rx_desc;
+	size_t i;
+	u64 addr;
+
+#pragma GCC unroll 4
+	for (i = 0; i < count; i++) {
+		/* User space can change it at any time: read it once */
+		addr = READ_ONCE(addrs[i]);
+		if (unlikely(addr >= addrs_cnt))
+			continue;
+
+		xsk_refill_write(&heads[addr >> shift], slot, rx_desc);
+		slot += step;
+		rx_desc += 2;
+	}
+
+	return (rx_desc - first) / 2;
+}
+
+/* Chunks of the fill ring. Returns how many of at most @count */
+static u32 xsk_direct_refill_fast(struct xsk_buff_pool *pool, void *slot,
+				  size_t step, __le64 *rx_desc, u32 count)
+{
+	struct xsk_queue *fq = pool->fq;
+	struct xdp_umem_ring *ring = (struct xdp_umem_ring *)fq->ring;
+	u32 index, row, got, done = 0;
+
+	count = xskq_cons_nb_entries(fq, count);
+	while (count) {
+		index = fq->cached_cons & fq->ring_mask;
+		row = min(count, fq->nentries - index);
+		got = xsk_direct_refill_row(pool, &ring->desc[index], row,
+					    slot + done * step, step,
+					    rx_desc + done * 2);
+		fq->cached_cons += row;
+		fq->invalid_descs += row - got;
+		count -= row;
+		done += got;
+	}
+
+	return done;
 }
 
 /**
@@ -141,42 +193,18 @@ static u32 xsk_direct_refill_slow(struct xsk_buff_pool *pool, void *slot,
 u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
 		      __le64 *rx_desc, u32 count)
 {
-	struct xsk_queue *fq = pool->fq;
-	struct xdp_umem_ring *ring = (struct xdp_umem_ring *)fq->ring;
-	struct xdp_buff_xsk *xskb;
-	u32 i, done = 0;
-	u64 addr;
+	u32 done = 0;
 
 	if (unlikely(pool->unaligned || pool->free_list_cnt ||
 		     dma_dev_need_sync(pool->dev)))
 		return xsk_direct_refill_slow(pool, slot, step, rx_desc, count);
 
-	if (!list_empty(&pool->recycle_from)) {
+	if (!list_empty(&pool->recycle_from))
 		done = xsk_recycle_refill(pool, slot, step, rx_desc, count);
-		slot += done * step;
-		rx_desc += done * 2;
-	}
-
-	count = xskq_cons_nb_entries(fq, count - done);
-	for (i = 0; i < count; i++) {
-		/* User space can change it at any time: read it once */
-		addr = READ_ONCE(ring->desc[fq->cached_cons++ & fq->ring_mask]);
-		addr &= pool->chunk_mask;
-		if (unlikely(addr >= pool->addrs_cnt)) {
-			fq->invalid_descs++;
-			continue;
-		}
-
-		xskb = &pool->heads[addr >> pool->chunk_shift];
-		*(struct xdp_buff **)slot = &xskb->xdp;
-		slot += step;
-		*rx_desc++ = cpu_to_le64(xskb->dma);
-		*rx_desc++ = 0;
-		done++;
-	}
-
+	done += xsk_direct_refill_fast(pool, slot + done * step, step,
+				       rx_desc + done * 2, count - done);
 	if (!done)
-		fq->queue_empty_descs++;
+		pool->fq->queue_empty_descs++;
 	return done;
 }
 EXPORT_SYMBOL_GPL(xsk_direct_refill);

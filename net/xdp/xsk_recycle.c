@@ -36,6 +36,7 @@
 #include "xsk_inorder.h"
 #include "xsk_queue.h"
 #include "xsk_recycle.h"
+#include "xsk_refill.h"
 
 /* How long setsockopt() waits for an earlier switch, in ms */
 #define XSK_RECYCLE_PATIENCE	20
@@ -264,17 +265,14 @@ static void xsk_recycle_take_row(const struct xsk_buff_pool *pool,
 				 const u64 *addrs, size_t count, void *slot,
 				 size_t step, __le64 *rx_desc)
 {
-	struct xdp_buff_xsk *xskb, *heads = pool->heads;
+	struct xdp_buff_xsk *heads = pool->heads;
 	const u32 shift = pool->chunk_shift;
 	size_t i;
 
 #pragma GCC unroll 4
 	for (i = 0; i < count; i++) {
-		xskb = &heads[addrs[i] >> shift];
-		*(struct xdp_buff **)slot = &xskb->xdp;
+		xsk_refill_write(&heads[addrs[i] >> shift], slot, rx_desc);
 		slot += step;
-		rx_desc[0] = cpu_to_le64(xskb->dma);
-		rx_desc[1] = 0;
 		rx_desc += 2;
 	}
 }

@@ -20,6 +20,13 @@ static void i40e_xsk_write(void *desc, size_t index, dma_addr_t dma, u32 len)
 			   len, 0);
 }
 
+static noinline u32 i40e_xsk_write_span(const struct xsk_tx_span *span,
+					const struct xsk_buff_pool *pool,
+					struct xsk_tx_dev_ring *ring)
+{
+	return xsk_tx_span_write(span, pool, ring, i40e_xsk_write);
+}
+
 /**
  * i40e_xsk_xmit - send what is in the Tx rings
  * @xdp_ring: Tx ring of the device
@@ -37,7 +44,7 @@ bool i40e_xsk_xmit(struct i40e_ring *xdp_ring)
 	};
 	bool more;
 
-	more = xsk_tx_spans(xdp_ring->xsk_pool, &ring, i40e_xsk_write);
+	more = xsk_tx_spans(xdp_ring->xsk_pool, &ring, i40e_xsk_write_span);
 	sent = room - ring.room;
 	if (sent) {
 		xdp_ring->next_to_use = ring.next;

@@ -10,6 +10,29 @@
 #include "ixgbe.h"
 #include "ixgbe_txrx_common.h"
 
+/* Deliver a frame. Returns its length, 0 if there is none of one buffer */
+static __always_inline u32
+ixgbe_xsk_direct_frame(const union ixgbe_adv_rx_desc *rx_desc,
+		       struct ixgbe_rx_buffer *bi,
+		       const struct xsk_direct *direct, struct xdp_desc *desc,
+		       u32 max_len)
+{
+	u32 len = le16_to_cpu(READ_ONCE(rx_desc->wb.upper.length));
+
+	/* Zero is "not yet" */
+	if (len - 1 >= max_len)
+		return 0;
+
+	/* The length is written last */
+	dma_rmb();
+	if (!ixgbe_test_staterr(rx_desc, IXGBE_RXD_STAT_EOP))
+		return 0;
+
+	xsk_direct_deliver(direct, desc, bi->xdp, len);
+	bi->xdp = NULL;
+	return len;
+}
+
 /**
  * ixgbe_xsk_direct_span - deliver frames, up to the wrap of either ring
  * @rx_ring: Rx ring
@@ -27,30 +50,34 @@ static u32 ixgbe_xsk_direct_span(struct ixgbe_ring *rx_ring,
 	u32 ntc = rx_ring->next_to_clean;
 	union ixgbe_adv_rx_desc *rx_desc = IXGBE_RX_DESC(rx_ring, ntc);
 	struct ixgbe_rx_buffer *bi = &rx_ring->rx_buffer_info[ntc];
+	const u32 max_len = direct->max_len;
 	struct xdp_desc *desc = direct->desc;
 	unsigned int total = 0;
-	size_t i;
-	u32 size;
+	size_t i, j;
+	u32 len;
 
+	/* By hand: the compiler keeps an index for each of the four */
+	for (i = 0; i + 4 <= count; i += 4) {
 #pragma GCC unroll 4
-	for (i = 0; i < count; i++) {
-		size = le16_to_cpu(READ_ONCE(rx_desc[i].wb.upper.length));
-		/* Zero is "not yet" */
-		if (size - 1 >= direct->max_len)
-			break;
-
-		/* The length is written last */
-		dma_rmb();
-		if (!ixgbe_test_staterr(&rx_desc[i], IXGBE_RXD_STAT_EOP))
-			break;
-
-		xsk_direct_deliver(direct, &desc[i], bi[i].xdp, size);
-		bi[i].xdp = NULL;
-		total += size;
+		for (j = 0; j < 4; j++) {
+			len = ixgbe_xsk_direct_frame(&rx_desc[i + j],
+						     &bi[i + j], direct,
+						     &desc[i + j], max_len);
+			if (!len)
+				goto out;
+			total += len;
+		}
 	}
-
+	for (j = 0; i + j < count; j++) {
+		len = ixgbe_xsk_direct_frame(&rx_desc[i + j], &bi[i + j],
+					     direct, &desc[i + j], max_len);
+		if (!len)
+			break;
+		total += len;
+	}
+out:
 	*bytes += total;
-	return i;
+	return i + j;
 }
 
 static u32 ixgbe_xsk_direct_deliver(struct ixgbe_ring *rx_ring,

@@ -26,6 +26,13 @@ static void ixgbe_xsk_write(void *desc, size_t index, dma_addr_t dma, u32 len)
 		cpu_to_le32(len << IXGBE_ADVTXD_PAYLEN_SHIFT);
 }
 
+static noinline u32 ixgbe_xsk_write_span(const struct xsk_tx_span *span,
+					 const struct xsk_buff_pool *pool,
+					 struct xsk_tx_dev_ring *ring)
+{
+	return xsk_tx_span_write(span, pool, ring, ixgbe_xsk_write);
+}
+
 /* Send what is not for a span, one by one */
 static void ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
 				  struct xsk_tx_dev_ring *ring)
@@ -88,7 +95,7 @@ static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring)
 	if (unlikely(!room))
 		return false;
 
-	if (xsk_tx_spans(xdp_ring->xsk_pool, &ring, ixgbe_xsk_write))
+	if (xsk_tx_spans(xdp_ring->xsk_pool, &ring, ixgbe_xsk_write_span))
 		ixgbe_xsk_xmit_single(xdp_ring->xsk_pool, &ring);
 	if (ring.room == room)
 		return true;
