@@ -4,7 +4,8 @@
 
 eth0 is a tap of the lab, where lab/guest/peer.py listens. eth1 gets generator frames and is
 checked by a sink, which sits at eth2, too. Prints TAP. Arguments: the driver; "patched" or
-"base"; the timings, with commas; a regular expression for the names of tests.
+"base"; the timings, with commas; a regular expression for the names of tests. SWITCHES in the
+environment says how often the storm switches, 200 times without.
 
 A test has fewer frames than the rings have descriptors: a processor of the guest that kicks
 the port in a loop keeps the others out of QEMU for up to 0.2 s (its big lock is not fair), and
@@ -13,6 +14,8 @@ what no descriptor waits for is lost then. That much is no fault of driver or mo
 
 import contextlib
 import itertools
+import json
+import os
 import re
 import sys
 import time
@@ -22,7 +25,7 @@ from harness import (Nicsim, Tap, eventually, finish, links_up, one_queue, ping,
 
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
-SWITCHES, PROGRAMS = 200, "/sys/fs/bpf/frags"
+SWITCHES, PROGRAMS = int(os.environ.get("SWITCHES") or 200), "/sys/fs/bpf/frags"
 PORT, OTHER = 1, 2  # of the generator, and where else its frames may come out
 # Action, port where frames come out, how many, options of xdp-bench
 XDP = (("drop", PORT, 0), ("pass", PORT, 0), ("tx", PORT, FRAMES, "-p", "swap-macs"),
@@ -48,6 +51,19 @@ def handed_up():
     """Return how many frames the driver says it has taken out of its rings, XDP's included."""
     said = shell("ethtool -S eth1")
     return int(said.split(" rx_packets: ")[1].split()[0])
+
+
+@contextlib.contextmanager
+def counted():
+    """Check that the interface counts the frames inside as the wire does, in both directions."""
+    def difference():
+        stats = json.loads(shell("ip -s -j link show eth1"))[0]["stats64"]
+        wire = nicsim.port(PORT)["wire"]
+        return (stats["rx"]["packets"] - wire["to_chip"],
+                stats["tx"]["packets"] - wire["from_chip"])
+    before = difference()
+    yield
+    eventually("as many frames as at the wire", lambda: difference() == before)
 
 
 # The tests
@@ -77,7 +93,8 @@ def rxdrop(how, copy, busy):
     """A socket receives every frame."""
     socket = start_and_wait("eth1", "-r", *xdpsock_args(how, copy, busy))
     links_up("eth1")
-    nicsim.generate(PORT, FRAMES)
+    with counted():
+        nicsim.generate(PORT, FRAMES)
     result = stop(socket)
     assert result["rx_packets"] == FRAMES, result
     check_how(result, how, copy)
@@ -88,10 +105,27 @@ def l2fwd(how, copy, busy):
     socket = start_and_wait("eth1", "-l", *xdpsock_args(how, copy, busy))
     links_up("eth1")
     with comes_out():
-        nicsim.generate(PORT, FRAMES)
+        with counted():
+            nicsim.generate(PORT, FRAMES)
         result = stop(socket)
     assert result["rx_packets"] == result["tx_packets"] == FRAMES, result
     check_how(result, how, copy)
+
+
+def two_cores(how):
+    """Two queues, each with a socket and a process on a processor of its own."""
+    shell("ethtool -L eth1 combined 2")
+    sockets = []
+    for queue in 0, 1:
+        sockets.append(start_and_wait("eth1", "-r", "-q", str(queue),
+                                      *xdpsock_args(how, "zero-copy", False)))
+        os.sched_setaffinity(sockets[-1].pid, {queue})
+    links_up("eth1")
+    with counted():
+        nicsim.generate(PORT, FRAMES)
+    received = [stop(socket)["rx_packets"] for socket in sockets]
+    shell("ethtool -L eth1 combined 1")
+    assert sum(received) == FRAMES and all(received), received
 
 
 def txonly(how, copy, busy):
@@ -145,7 +179,7 @@ def storm():
     nicsim("sink", PORT, "reset")
     nicsim("gen", PORT, "start", f"count={10000 * FRAMES}")
     shell(f"for i in $(seq {SWITCHES}); do ip link set eth1 xdpdrv pinned {PROGRAMS}/drop && "
-          "ip link set eth1 xdpdrv off || exit; done")
+          "ip link set eth1 xdpdrv off || exit; done", timeout=60 + SWITCHES)
     nicsim("gen", PORT, "stop")
     time.sleep(1)
     verify = nicsim.port(PORT)["wire"]["sink"]["verify"]
@@ -178,6 +212,7 @@ def tests(hows):
             yield f"{run.__name__} {how} {copy}{', busy poll' * busy}", run, how, copy, busy
     for how in hows:
         yield f"l2fwd {how} zero-copy, unaligned chunks", unaligned, how
+        yield f"rxdrop {how} zero-copy, two queues on two processors", two_cores, how
     yield "resets under traffic", resets, hows[-1], "zero-copy", False
 
 

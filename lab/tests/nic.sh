@@ -4,7 +4,7 @@
 # with the unpatched driver of the base, traffic with the patched one, and a hostile guest.
 #
 # FULL=1 also does what says little new: three more timings, administration on the patched
-# kernel, traffic on the base.
+# kernel, traffic on the base, 1000 switches in the storm.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -24,7 +24,7 @@ traffic() {
 		--wire gen:1,size=imix,flows=16,rate=20000,start=off --wire sink:1,verify \
 		--wire sink:2,verify --beside "ip addr add 192.0.2.1/24 dev nic0
 			ip link set nic0 up; exec /src/lab/guest/peer.py" \
-		"$1" -- /src/lab/guest/traffic.py "$driver" "$1" "$timings"
+		"$1" -- env "SWITCHES=${FULL:+1000}" /src/lab/guest/traffic.py "$driver" "$1" "$timings"
 }
 
 hostile() {
