@@ -51,13 +51,17 @@ read -r tarball version _ <<<"$found"
 checkpatch=$CACHE/base/checkpatch-$version
 get_checkpatch
 mapfile -t patches < <(files -name '*.patch')
-mapfile -t sources < <(files -name '*.[ch]')
+mapfile -t sources < <(files -name '*.[ch]' -not -path './include/trace/*')
+mapfile -t traces < <(files -path './include/trace/*.h')
 mapfile -t scripts < <(files -name '*.sh' && printf '%s\n' .ci/run lab/guest/nicctl bench/run)
 mapfile -t pythons < <(files -name '*.py')
 
 check series "the series applies" python3 lab/series.py check --repo "$REPO" --tar "$tarball"
 ((${#patches[@]} == 0)) || check patches "checkpatch on patches" check_patches "${patches[@]}"
 ((${#sources[@]} == 0)) || check sources "checkpatch on new files" run_checkpatch -f "${sources[@]}"
+# All of them have the shape of include/trace/events/*.h, which checkpatch minds.
+((${#traces[@]} == 0)) || check traces "checkpatch on tracepoints" run_checkpatch \
+	--ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT -f "${traces[@]}"
 check shell "shellcheck" shellcheck -x "${scripts[@]}"
 check python "Python compiles" python3 -c \
 	'import sys; [compile(open(name).read(), name, "exec") for name in sys.argv[1:]]' "${pythons[@]}"

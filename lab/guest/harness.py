@@ -85,8 +85,12 @@ def eventually(what, check, seconds=20):
 # xdpsock
 
 def start(interface, *args):
-    """Start an xdpsock on queue 0 of the interface."""
-    return subprocess.Popen([BIN / "xdpsock", "-i", interface, "-q", "0", "--json", *args],
+    """Start an xdpsock on queue 0 of the interface.
+
+    Without statistics each second: nobody reads them, and after minutes it would wait for that.
+    """
+    return subprocess.Popen([BIN / "xdpsock", "-i", interface, "-q", "0", "--json",
+                             "--interval=86400", *args],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -134,6 +138,12 @@ def one_queue(interface, ring=4096):
           f"echo 2 >{device}/napi_defer_hard_irqs; echo 200000 >{device}/gro_flush_timeout; "
           f"ip link set {interface} promisc on up")
     flow_control(interface)
+
+
+def stats(interface="eth0"):
+    """Return the counters of `ethtool -S`."""
+    pairs = re.findall(r"^\s+(\S+): (\d+)$", shell(f"ethtool -S {interface}"), re.MULTILINE)
+    return {name: int(value) for name, value in pairs}
 
 
 def links_up(*interfaces):

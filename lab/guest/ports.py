@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import Nicsim, eventually, flow_control, ping, shell, transfer
+from harness import Nicsim, eventually, flow_control, ping, shell, stats, transfer
 
 PCI = ("0000:01:00.0", "0000:02:00.0")
 ADDRESS, PEER_ADDRESS = "192.0.2.1", "192.0.2.2"
@@ -94,12 +94,6 @@ def peer_socket(*args):
 def mac(interface="eth0"):
     """Return the address of an interface as bytes."""
     return bytes.fromhex(Path(f"/sys/class/net/{interface}/address").read_text().replace(":", ""))
-
-
-def stats():
-    """Return the counters of `ethtool -S eth0`."""
-    pairs = re.findall(r"^\s+(\S+): (\d+)$", shell("ethtool -S eth0"), re.MULTILINE)
-    return {name: int(value) for name, value in pairs}
 
 
 def received():

@@ -17,9 +17,11 @@ import struct
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import xsk as api
-from harness import Nicsim, Tap, eventually, finish, flow_control, links_up, shell, start_and_wait
+from harness import (Nicsim, Tap, eventually, finish, flow_control, links_up, shell,
+                     start_and_wait, stats)
 from xsk import CHUNK, OFF, ON, SWITCHING, Umem, Xsk
 
 DRIVERS = {"i40e": (0, 1), "ixgbe": (2, 3)}
@@ -27,6 +29,7 @@ PORTS = tuple(port for ports in DRIVERS.values() for port in ports)
 RINGS = ("fill", "rx", "tx")  # no completion ring
 FRAMES, CHUNKS, DESCRIPTORS = 4000, 1024, 512
 ROUND = 400
+TRACING = Path("/sys/kernel/tracing")
 nicsim = Nicsim()
 
 
@@ -43,10 +46,10 @@ def queues(port, count):
         shell(f"ethtool -L {name_of(port)} combined {count}")
 
 
-def set_up():
-    """Load both drivers and bring all ports up."""
+def set_up(ports):
+    """Load the drivers and bring ports up."""
     shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe i40e; modprobe ixgbe")
-    for port in PORTS:
+    for port in ports:
         shell(f"sysctl -qw net.ipv6.conf.{name_of(port)}.disable_ipv6=1; "
               f"ethtool -G {name_of(port)} rx {DESCRIPTORS} tx {DESCRIPTORS}; "
               f"ip link set {name_of(port)} promisc on up")
@@ -168,10 +171,47 @@ def goes_on(xsk, port):
     assert xsk.recycled().state != ON, xsk.recycled()
     # Whatever chunks it has left, these are its own
     xsk.fill.put([chunk * CHUNK for chunk in range(2 * CHUNKS, 3 * CHUNKS)])
-    xsk.recycle(xsk)
+
+    def paired():
+        try:
+            xsk.recycle(xsk)
+        except BlockingIOError:  # the end of the other pair does not hold yet
+            return False
+        return True
+
+    eventually("a pair", paired)
     settle([(xsk, xsk)])
     nicsim("sink", port, "reset")
     forward([(xsk, xsk)], (port,), FRAMES)
+
+
+def counted(places, opened):
+    """ethtool -S says of queues what their sockets say."""
+    for (port, queue), xsk in zip(places, opened):
+        said = {name.removeprefix(f"xsk_queue_{queue}_"): count
+                for name, count in stats(name_of(port)).items()
+                if name.startswith(f"xsk_queue_{queue}_")}
+        state = xsk.recycled()
+        assert said == {"rx_recycled": state.received, "rx_filled": state.filled,
+                        "tx_recycled": state.recycled, "tx_spilled": state.spilled,
+                        "tx_kicks": state.kicks}, (said, state)
+
+
+@contextlib.contextmanager
+def traced():
+    """Yield a function that returns the tracepoints' events since it was called last."""
+    def events():
+        lines = (TRACING / "trace").read_text(encoding="ascii")
+        (TRACING / "trace").write_text("", encoding="ascii")
+        return [(name, dict(field.split("=") for field in fields.split()))
+                for name, fields in re.findall(r": xsk_recycle_(\w+): (.*)", lines)]
+
+    (TRACING / "events/xsk/enable").write_text("1", encoding="ascii")
+    events()
+    try:
+        yield events
+    finally:
+        (TRACING / "events/xsk/enable").write_text("0", encoding="ascii")
 
 
 # The chunk's circle
@@ -191,8 +231,14 @@ def circles(places, ways):
             state = out.recycled()
             assert state.state == ON and not state.spilled, state
             assert source.fill.producer == CHUNKS, source.fill.producer
-        assert (sum(out.recycled().recycled for _, out in ways) >=
-                len(ports) * FRAMES - len(places) * CHUNKS), [out.recycled() for _, out in ways]
+        states = [xsk.recycled() for xsk in opened]
+        # The device had its first ones before there was a pairing
+        filled = [xsk.fill.consumer - DESCRIPTORS + 1 for xsk in opened]
+        assert filled == [state.filled for state in states], (filled, states)
+        recycled = sum(state.recycled for state in states)
+        assert recycled == sum(state.received for state in states), states
+        assert recycled >= len(ports) * FRAMES - len(places) * CHUNKS, states
+        counted(places, opened)
         census(ports, opened)
     for port in ports:
         queues(port, 1)
@@ -260,6 +306,33 @@ def moves(ports):
         assert not first.rx.used
 
 
+def feed_one(ports):
+    """What the first one receives is sent by the others in turn, and all give it back."""
+    with sockets(*((port, 0) for port in ports)) as (source, *outs):
+        for out in outs:
+            out.recycle(source)
+        def step(out):
+            for _ in range(20):
+                source.forward(out)
+                for xsk in source, *outs:
+                    xsk.kick()
+            return sum(map(good, ports[1:]))
+
+        for turn in range(1, FRAMES // ROUND + 1):
+            generate(ROUND, ports[0])
+            end = time.monotonic() + 20
+            while step(outs[turn % len(outs)]) < turn * ROUND:
+                assert time.monotonic() < end, (turn, [describe(source, out) for out in outs])
+        for out in outs:
+            tx_done(out)
+        states = [xsk.recycled() for xsk in (source, *outs)]
+        assert all(state.recycled for state in states[1:]), states
+        assert states[0].received == sum(state.recycled for state in states), states
+        counted([(port, 0) for port in ports], (source, *outs))
+        assert source.fill.producer == CHUNKS
+        census(ports[:1], (source,))
+
+
 # Too many, too few
 
 def spills(port, completion):
@@ -269,7 +342,7 @@ def spills(port, completion):
     """
     slots, total = 512, 4096
     rings = RINGS + ("completion",) * completion
-    with sockets((port, 0), chunks=slots, slots=slots, rings=rings) as (xsk,):
+    with sockets((port, 0), chunks=slots, slots=slots, rings=rings) as (xsk,), traced() as events:
         xsk.recycle(xsk)
         free = [chunk * CHUNK for chunk in range(slots, total)]
         frames = 12000 if completion else len(free)
@@ -290,6 +363,10 @@ def spills(port, completion):
         state = xsk.recycled()
         assert state.waiting + state.recycled + state.spilled == frames, state
         assert bool(state.spilled) == completion, state
+        spills_seen = [fields for name, fields in events() if name == "spill"]
+        assert all(fields["reason"] == "limit" for fields in spills_seen), spills_seen
+        assert sum(int(fields["spilled"]) for fields in spills_seen) == state.spilled, state
+        counted([(port, 0)], (xsk,))
         assert len(free) + state.waiting + state.recycled == total - slots, (len(free), state)
         # What waits is received into, as what was in the fill ring, and nothing else
         found = receive((xsk,), (port,), total - len(free))
@@ -298,10 +375,12 @@ def spills(port, completion):
         assert xsk.recycled().waiting == 0
 
 
-def kicks(port, other):
+def kicks(port, other, queue=0):
     """Rx has no chunk left: what is sent wakes it up, without a system call for Rx."""
     chunks = DESCRIPTORS // 2
-    with sockets((port, 0), (other, 0), chunks=chunks) as (source, out):
+    with sockets((port, queue), (other, 0), chunks=chunks) as (source, out):
+        # Here, since the driver sets up its table anew for the first socket
+        shell(f"ethtool -X {name_of(port)} equal 1 start {queue}")
         out.recycle(source)
         for round_number in range(1, 9):
             generate(chunks, port)
@@ -314,6 +393,14 @@ def kicks(port, other):
         state = out.recycled()
         assert state.kicks >= 7 and not state.waiting and state.recycled == 8 * chunks, state
         assert source.fill.consumer == chunks == source.fill.producer
+    shell(f"ethtool -X {name_of(port)} default")
+
+
+def kicks_elsewhere(port, other):
+    """Rx is on another vector than the XDP ring of the same queue, which has no own one."""
+    queues(port, 2)
+    kicks(port, other, queue=1)
+    queues(port, 1)
 
 
 # Refusals, and what user space should not do
@@ -338,20 +425,20 @@ def refusals(port, other):
             sock.setsockopt(api.SOL_XDP, api.RECYCLE, api.RECYCLE_FIELDS.pack(*values))
 
         with refused(errno.ENOTCONN):
-            pair_raw(unbound, xsk.socket.fileno(), *[0] * 7)
+            pair_raw(unbound, xsk.socket.fileno(), *[0] * 9)
         for number, fd in ((errno.ENOTCONN, unbound.fileno()), (errno.ENOPROTOOPT, udp.fileno()),
                            (errno.ENOTSOCK, file.fileno()), (errno.EBADF, -2),
                            (errno.EBADF, 12345)):
             with refused(number):
                 xsk.recycle(fd)
-        for field in range(1, 8):
-            values = [xsk.socket.fileno()] + [0] * 7
+        for field in range(1, len(api.Recycle._fields)):
+            values = [xsk.socket.fileno()] + [0] * 9
             values[field] = 1
             with refused(errno.EINVAL):
                 pair_raw(xsk.socket, *values)
         with refused(errno.EINVAL):
             xsk.socket.setsockopt(api.SOL_XDP, api.RECYCLE, bytes(api.RECYCLE_FIELDS.size - 1))
-        assert xsk.recycled() == (-1, 0, OFF, 0, 0, 0, 0, 0), xsk.recycled()
+        assert xsk.recycled() == (-1, 0, OFF) + (0,) * 7, xsk.recycled()
         cases = [(errno.EXDEV, {}), (errno.EOPNOTSUPP, {"flags": api.COPY}),
                  (errno.EOPNOTSUPP, {"umem": Umem(flags=api.UNALIGNED)}),
                  (errno.EPROTOTYPE, {"inorder": False, "rings": RINGS + ("completion",)}),
@@ -458,50 +545,209 @@ def xdpsock(ports):
     for port in ports:
         nicsim("gen", port, "stop")
     process = forwarder(*ports)
-    links_up(*map(name_of, ports))
-    time.sleep(0.2)
-    for port in PORTS:
-        nicsim("sink", port, "reset")
-    generate(FRAMES, *ports)
-    eventually("frames", lambda: all(good(port) >= FRAMES for port in ports))
-    for port in ports:
-        nicsim.verified(port, FRAMES)
-    process.send_signal(signal.SIGINT)
+    try:
+        links_up(*map(name_of, ports))
+        time.sleep(0.2)
+        for port in PORTS:
+            nicsim("sink", port, "reset")
+        for done in range(ROUND, FRAMES + 1, ROUND):
+            # Not more than the device has descriptors: it may not be told to pause yet
+            generate(ROUND, *ports)
+            eventually("frames", lambda done=done: all(good(port) >= done for port in ports))
+        for port in ports:
+            nicsim.verified(port, FRAMES)
+    finally:
+        process.send_signal(signal.SIGINT)
     result = finish(process)
     assert not result["tx_outstanding"], result
 
 
-def goes_down(ports):
-    """Either port goes down and up under load: no chunk is lost."""
-    with sockets(*((port, 0) for port in ports)) as opened:
-        ways = [(opened[0], opened[1]), (opened[1], opened[0])]
-        for source, out in ways:
-            out.recycle(source)
+def left(ports):
+    """Sockets are closed with frames in flight, one after the other: the Rx queue has them all."""
+    chunks = DESCRIPTORS // 2
+    with sockets((ports[1], 0), chunks=chunks) as (xsk,), traced() as events:
+        for number in range(1, 4):
+            sender = Xsk(name_of(ports[0]), fill=(), share=xsk, attach=True, inorder=True,
+                         rings=("fill", "tx"))
+            sender.recycle(xsk)
+            links_up(name_of(ports[0]))
+            before = nicsim.port(ports[0])["wire"]["sink"]["frames"]
+            sender.tx.put_frames([(number * ROUND + i) * CHUNK for i in range(ROUND)])
+            sender.kick()
+            while nicsim.port(ports[0])["wire"]["sink"]["frames"] < before + ROUND:
+                pass
+            done = sender.tx.consumer
+            sender.close()
+            print(f"# closed with {ROUND - done} frames in flight", flush=True)
+            assert [name for name, _ in events()] == ["pair", "unpair"]
+        found = receive((xsk,), ports[1:], chunks + 3 * ROUND)
+        assert sorted(found) == [*range(chunks), *range(ROUND, 4 * ROUND)]
+        assert xsk.recycled().received == 3 * ROUND
+
+
+@contextlib.contextmanager
+def process(run):
+    """Have a second process, which has what this one has, and is killed in the end."""
+    pid = os.fork()
+    if not pid:
+        try:
+            run()
+        finally:
+            os._exit(1)  # pylint: disable=protected-access
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def two_processes(ports):
+    """Chunks circle through sockets of two processes; one is killed, and the other goes on."""
+    with sockets((ports[0], 0)) as (own,):
+        def other():
+            xsk = Xsk(name_of(ports[1]), fill=range(CHUNKS, 2 * CHUNKS), share=own, attach=True,
+                      inorder=True, rings=RINGS)
+            xsk.recycle(own)
+            own.recycle(xsk)
+            while True:
+                xsk.forward(xsk)
+                xsk.kick()
+
+        with process(other):
+            eventually("a pair", lambda: own.recycled().state != OFF)
+            links_up(*map(name_of, ports))
+            forward([(own, own)], ports, FRAMES)
+            state = own.recycled()
+            assert state.received > FRAMES / 2 and state.recycled > FRAMES / 2, state
+            generate(FRAMES, *ports)
+            for _ in range(20):
+                own.forward(own)
+                own.kick()
         for port in ports:
-            generate(100 * FRAMES, *ports)
-            end = time.monotonic() + 0.3
+            nicsim("gen", port, "stop")
+        goes_on(own, ports[0])
+
+
+def events_of_pairs(ports):
+    """Each change of a pairing is an event, with queues and the reason."""
+    indexes = [str(socket.if_nametoindex(name_of(port))) for port in ports]
+    with sockets(*((port, 0) for port in ports)) as (one, two), traced() as events:
+        def expect(*wanted):
+            seen = [(name, fields["rx_ifindex"], fields.get("reason")) for name, fields in events()
+                    if fields["tx_ifindex"] == indexes[0] and
+                    fields["tx_queue"] == fields["rx_queue"] == "0"]
+            assert seen == [(name, indexes[rx], reason) for name, rx, reason in wanted], seen
+
+        one.recycle(one)
+        expect(("pair", 0, None))
+        one.recycle(two)
+        expect(("unpair", 0, "moved"), ("pair", 1, None))
+        one.recycle(None)
+        one.recycle(None)
+        expect(("unpair", 1, "setsockopt"))
+        one.recycle(two)
+        two.close()
+        expect(("pair", 1, None), ("unpair", 1, "rx_closed"))
+        one.recycle(None)
+        expect()
+
+
+# What is done to a port, step by step: frames are forwarded between the steps
+
+def down(port):
+    """It goes down and up."""
+    shell(f"ip link set {name_of(port)} down")
+    yield
+    shell(f"ip link set {name_of(port)} up")
+    yield
+
+
+def reset(port):
+    """The driver resets it."""
+    if port in DRIVERS["i40e"]:
+        Path(f"/sys/kernel/debug/i40e/{pci_device(port).name}/command").write_text(
+            "pfr", encoding="ascii")
+    else:
+        shell(f"ethtool -r {name_of(port)}")
+    yield
+
+
+def resize(port):
+    """Its rings get other sizes; i40e refuses that where a socket is."""
+    for count in 2 * DESCRIPTORS, DESCRIPTORS:
+        done = f"ethtool -G {name_of(port)} rx {count} tx {count}"
+        shell(f"! {done}" if port in DRIVERS["i40e"] else done)
+        yield
+
+
+def rechannel(port):
+    """It gets a second queue and loses it; the first one has a socket and stays."""
+    for count in 2, 1:
+        shell(f"ethtool -L {name_of(port)} combined {count}")
+        yield
+
+
+def disturbed(ports, disturb):
+    """Something is done to each port under load: no chunk is lost, and the others go on."""
+    with sockets(*((port, 0) for port in ports)) as opened:
+        ways = list(zip(opened, opened[1:] + opened[:1]))
+
+        def load(seconds):
+            end = time.monotonic() + seconds
             while time.monotonic() < end:
                 for source, out in ways:
                     source.forward(out)
                     out.kick()
-            shell(f"ip link set {name_of(port)} down")
-            for source, out in ways:
-                source.forward(out)
-                out.kick()
-            shell(f"ip link set {name_of(port)} up")
+
+        for source, out in ways:
+            out.recycle(source)
+        for port in ports:
+            generate(100 * FRAMES, *ports)
+            load(0.3)
+            for _ in disturb(port):
+                load(0.1)
             links_up(*map(name_of, ports))
+        load(0.1)
         for port in ports:
             nicsim("gen", port, "stop")
 
         settle(ways)
+        assert all(out.recycled().state == ON for _, out in ways)
         census(ports, opened)
 
 
-def unbound(ports, gone):
-    """A driver leaves one of two ports under load; the other one's socket goes on."""
-    device = os.path.realpath(f"/sys/class/net/{name_of(ports[gone])}/device")
-    driver = os.path.realpath(f"{device}/driver")
-    with sockets(*((port, 0) for port in ports)) as opened:
+def pci_device(port):
+    """Return the folder of a port's device."""
+    return Path(f"/sys/class/net/{name_of(port)}/device").resolve()
+
+
+@contextlib.contextmanager
+def unbound(port):
+    """Take a port from its driver for a while."""
+    device = pci_device(port)
+    driver = (device / "driver").resolve()
+    (driver / "unbind").write_text(device.name, encoding="ascii")
+    try:
+        yield
+    finally:
+        (driver / "bind").write_text(device.name, encoding="ascii")
+        set_up([port])
+
+
+@contextlib.contextmanager
+def unloaded(port):
+    """Unload a port's driver for a while."""
+    driver = (pci_device(port) / "driver").resolve().name
+    shell(f"rmmod {driver}")
+    try:
+        yield
+    finally:
+        set_up(DRIVERS[driver])
+
+
+def leaves(ports, gone, leave):
+    """The driver leaves one of two ports under load; the other one's socket goes on."""
+    with sockets(*((port, 0) for port in ports)) as opened, traced() as events:
         opened[0].recycle(opened[1])
         opened[1].recycle(opened[0])
         generate(100 * FRAMES, *ports)
@@ -509,11 +755,13 @@ def unbound(ports, gone):
             for one, two in opened, opened[::-1]:
                 one.forward(two)
                 two.kick()
-        shell(f"echo {os.path.basename(device)} >{driver}/unbind")
-        for port in ports:
-            nicsim("gen", port, "stop")
-        assert opened[gone].recycled().state == OFF
-        goes_on(opened[not gone], ports[not gone])
+        with leave(ports[gone]):
+            for port in ports:
+                nicsim("gen", port, "stop")
+            assert opened[gone].recycled().state == OFF
+            reasons = [fields["reason"] for name, fields in events() if name == "unpair"]
+            assert sorted(reasons) == ["rx_gone", "tx_gone"], reasons
+            goes_on(opened[not gone], ports[not gone])
 
 
 def tests():
@@ -538,25 +786,38 @@ def tests():
         yield f"{driver}: abuse", abuse, first
         yield f"{driver}: xdpsock -l", xdpsock, (first,)
     yield "kicks of the other driver", kicks, i40e, ixgbe
+    yield "kicks of another vector", kicks_elsewhere, ixgbe, i40e
     yield "xdpsock --fwd", xdpsock, (i40e, ixgbe)
     for first in 0, 1:
         yield f"socket {first} of a pair is closed", closes, (i40e, ixgbe), first
-    yield "down and up", goes_down, (i40e, ixgbe)
-    for gone in 0, 1:
-        yield f"driver {gone} of a pair leaves", unbound, (DRIVERS["i40e"][gone],
-                                                          DRIVERS["ixgbe"][gone]), gone
+    yield "two sockets feed one", feed_one, (i40e, i40e2, ixgbe)
+    yield "late: closed with frames in flight", left, (i40e, ixgbe)
+    yield "late: closed with frames in flight, the other way", left, (ixgbe, i40e)
+    yield "two processes", two_processes, (i40e, ixgbe)
+    yield "tracepoints", events_of_pairs, (i40e, ixgbe)
+    pairs = [(i40e, ixgbe)]
+    if os.environ.get("FULL"):
+        pairs += [(i40e,), (ixgbe,), (i40e, i40e2), (ixgbe, ixgbe2)]
+    for ports in pairs:
+        where = " and ".join(map(name_of, ports))
+        for disturb in down, reset, resize, rechannel:
+            yield f"{where}: {disturb.__name__}", disturbed, ports, disturb
+    for leave in unbound, unloaded:
+        for gone in 0, 1:
+            yield f"{leave.__name__} {gone} of a pair", leaves, (i40e, ixgbe), gone, leave
 
 
 def main():
     """Run the tests."""
     tap = Tap(nicsim.no_event)
-    set_up()
+    set_up(PORTS)
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     for name, run, *args in tests():
         if not re.search(wanted, name):
             continue
+        timing = name.split(":", maxsplit=1)[0]
         for port in PORTS:
-            nicsim("timing", port, "async" if name.startswith("async") else "lockstep")
+            nicsim("timing", port, timing if timing in ("async", "late") else "lockstep")
         tap.test(name, run, *args)
     tap.plan()
 

@@ -26,8 +26,9 @@ UNALIGNED = 1  # flag of the umem
 CHUNK = 4096
 SLOTS = 2048  # of each ring
 CHUNKS = 2 * SLOTS
-RECYCLE_FIELDS = struct.Struct("=iIIIQQQQ")
-Recycle = namedtuple("Recycle", "fd flags state slot waiting recycled spilled kicks")
+RECYCLE_FIELDS = struct.Struct("=iIIIQQQQQQ")
+Recycle = namedtuple("Recycle", "fd flags state slot waiting recycled spilled kicks received "
+                                "filled")
 OFF, ON, SWITCHING = range(3)  # its states
 PASSING = (errno.EAGAIN, errno.EBUSY, errno.ENOBUFS, errno.ENETDOWN)
 
@@ -175,7 +176,7 @@ class Xsk:
     def recycle(self, other):
         """Have what it sends go to the Rx queue of a socket, of a file descriptor, or none."""
         number = other.socket.fileno() if isinstance(other, Xsk) else -1 if other is None else other
-        self._set(RECYCLE, RECYCLE_FIELDS.pack(number, 0, 0, 0, 0, 0, 0, 0))
+        self._set(RECYCLE, RECYCLE_FIELDS.pack(number, *[0] * 9))
 
     def recycled(self):
         """Return what becomes of its chunks."""

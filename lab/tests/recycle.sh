@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/tests/recycle.sh [REGEX]: XDP_RECYCLE on two ports of an X710 and two of an 82599 in one
-# guest; all tests, or those whose names match.
+# guest; all tests, or those whose names match. FULL=1 disturbs each kind of pair, not only one.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -10,5 +10,6 @@ wires=()
 for port in 0 1 2 3; do
 	wires+=(--wire "gen:$port,size=imix,flows=16,rate=20000,start=off" --wire "sink:$port,verify")
 done
-"$LAB/boot.sh" --name recycle --nic x710,x710,82599,82599 "${wires[@]}" \
-	patched -- /src/lab/guest/recycle.py "$@"
+# ixgbe has an XDP ring for each processor that is possible, and a vector for each that is there.
+"$LAB/boot.sh" --name recycle --cpus 3 --append maxcpus=2 --nic x710,x710,82599,82599 "${wires[@]}" \
+	patched -- env FULL="${FULL:-}" /src/lab/guest/recycle.py "$@"

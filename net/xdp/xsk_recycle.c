@@ -38,7 +38,10 @@
 #include "xsk_recycle.h"
 #include "xsk_refill.h"
 
-/* How long setsockopt() waits for an earlier switch, in ms */
+#define CREATE_TRACE_POINTS
+#include <trace/events/xsk.h>
+
+/* How often setsockopt() looks for an earlier switch, about once in 1 ms */
 #define XSK_RECYCLE_PATIENCE	20
 
 /*
@@ -188,6 +191,16 @@ static u32 xsk_recycle_spill(struct xsk_buff_pool *pool, u32 end, u32 count)
 	return count;
 }
 
+/* Too many chunks before @end: returns how many went to the completion ring */
+static u32 xsk_recycle_reduce(struct xsk_buff_pool *pool, u32 end, u32 excess,
+			      const char *reason)
+{
+	u32 spilled = xsk_recycle_spill(pool, end, excess);
+
+	trace_xsk_recycle_spill(pool, excess, spilled, reason);
+	return spilled;
+}
+
 static void xsk_recycle_kick(struct xsk_recycle *recycle,
 			     struct xsk_buff_pool *to)
 {
@@ -199,6 +212,22 @@ static void xsk_recycle_kick(struct xsk_recycle *recycle,
 	/* Another queue of the device is set up, say: try again next time */
 	if (ops->ndo_xsk_wakeup(to->netdev, to->queue_id, XDP_WAKEUP_RX))
 		WRITE_ONCE(to->recycle_low, true);
+}
+
+static void xsk_recycle_publish(struct xsk_recycle *recycle,
+				struct xsk_buff_pool *to, u32 published)
+{
+	/* Addresses first. Pairs with the acquire in xsk_recycle_available() */
+	smp_store_release(&recycle->published, published);
+	if (!to)
+		return;
+
+	/* Either the Rx queue sees the chunks, or we see that it is low:
+	 * pairs with the barrier in xsk_direct_refill_begin()
+	 */
+	smp_mb();
+	if (unlikely(READ_ONCE(to->recycle_low)))
+		xsk_recycle_kick(recycle, to);
 }
 
 /**
@@ -218,24 +247,15 @@ void xsk_recycle_completed(struct xsk_buff_pool *pool, u32 count)
 	to = rcu_dereference(recycle->to);
 	excess = to ? xsk_recycle_excess(recycle, count) : count;
 	if (unlikely(excess && pool->cq))
-		published -= xsk_recycle_spill(pool, published, excess);
+		published -= xsk_recycle_reduce(pool, published, excess,
+						to ? "limit" : "no_pair");
 
-	/* Addresses first. Pairs with the acquire in xsk_recycle_take() */
-	smp_store_release(&recycle->published, published);
-	if (!to)
-		return;
-
-	/* Either the Rx queue sees the chunks, or we see that it is low:
-	 * pairs with the barrier in xsk_direct_refill_begin()
-	 */
-	smp_mb();
-	if (unlikely(READ_ONCE(to->recycle_low)))
-		xsk_recycle_kick(recycle, to);
+	xsk_recycle_publish(recycle, to, published);
 }
 
 static u32 xsk_recycle_available(const struct xsk_recycle *recycle)
 {
-	/* Pairs with the release in xsk_recycle_completed() */
+	/* Pairs with the release in xsk_recycle_publish() */
 	return smp_load_acquire(&recycle->published) - recycle->read;
 }
 
@@ -258,6 +278,20 @@ bool xsk_recycle_waiting(const struct xsk_buff_pool *pool)
 	}
 	rcu_read_unlock();
 	return waiting;
+}
+
+/* The fill ring's index in 64 bits, if it was seen since it wrapped around */
+static u64 xsk_recycle_fq(const struct xsk_buff_pool *pool)
+{
+	u64 seen = READ_ONCE(pool->recycle_fq);
+
+	return seen + (u32)(READ_ONCE(pool->fq->cached_cons) - (u32)seen);
+}
+
+/* Polls of a paired Rx queue see it before they take from the fill ring */
+static void xsk_recycle_see_fq(struct xsk_buff_pool *pool)
+{
+	WRITE_ONCE(pool->recycle_fq, xsk_recycle_fq(pool));
 }
 
 /* Give @count chunks in a row to the device */
@@ -326,6 +360,8 @@ u32 xsk_recycle_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
 	}
 	rcu_read_unlock();
 
+	if (done < count)
+		xsk_recycle_see_fq(pool);
 	return done;
 }
 
@@ -361,6 +397,8 @@ void xsk_recycle_to_free_list(struct xsk_buff_pool *pool, u32 count)
 	list_for_each_entry_rcu(recycle, &pool->recycle_from, node)
 		xsk_recycle_free(recycle, pool, count);
 	rcu_read_unlock();
+
+	xsk_recycle_see_fq(pool);
 }
 
 /* Why two sockets cannot be paired; 0 if they can */
@@ -401,29 +439,51 @@ static struct xsk_recycle *xsk_recycle_create(struct xdp_sock *tx_xs)
 	return recycle;
 }
 
+/* A pairing ends, if it was not ended before */
+static void xsk_recycle_end(const struct xsk_recycle *recycle,
+			    const char *reason)
+{
+	if (recycle->request_on)
+		trace_xsk_recycle_unpair(recycle->tx_xs, recycle->rx_xs,
+					 reason);
+}
+
 /* Take chunks away from an Rx queue: none of its polls uses @recycle after */
 static void xsk_recycle_unlink(struct xsk_recycle *recycle)
 {
+	struct xsk_buff_pool *pool;
+
 	if (!recycle->rx_xs)
 		return;
 
+	pool = recycle->rx_xs->pool;
 	list_del_rcu(&recycle->node);
 	RCU_INIT_POINTER(recycle->to, NULL);
 	recycle->rx_xs = NULL;
 	synchronize_net();
+	pool->recycle_received += recycle->recycled;
+	if (list_empty(&pool->recycle_from))
+		pool->recycle_filled += xsk_recycle_fq(pool);
 }
 
 static void xsk_recycle_link(struct xsk_recycle *recycle,
 			     struct xdp_sock *rx_xs)
 {
+	struct xsk_buff_pool *pool = rx_xs->pool;
+
 	if (recycle->rx_xs == rx_xs)
 		return;
 
+	xsk_recycle_end(recycle, "moved");
 	xsk_recycle_unlink(recycle);
 	recycle->rx_xs = rx_xs;
-	list_add_tail_rcu(&recycle->node, &rx_xs->pool->recycle_from);
+	/* Less what was counted before: see xsk_recycle_query_rx() */
+	pool->recycle_received -= recycle->recycled;
+	if (list_empty(&pool->recycle_from))
+		pool->recycle_filled -= xsk_recycle_fq(pool);
+	list_add_tail_rcu(&recycle->node, &pool->recycle_from);
 	/* Pairs with rcu_dereference() in xsk_recycle_completed() */
-	rcu_assign_pointer(recycle->to, rx_xs->pool);
+	rcu_assign_pointer(recycle->to, pool);
 }
 
 static void xsk_recycle_request(struct xsk_recycle *recycle, bool on, u32 slot)
@@ -434,28 +494,25 @@ static void xsk_recycle_request(struct xsk_recycle *recycle, bool on, u32 slot)
 	smp_store_release(&recycle->request, recycle->request + 1);
 }
 
-/* An earlier switch waits for its slot: have the driver go on, and wait */
-static int xsk_recycle_settle(struct xdp_sock *xs)
+/* Where an earlier switch waits for its slot, have the driver go on */
+static int xsk_recycle_settled(struct xdp_sock *xs)
 {
 	const struct net_device *dev = xs->dev;
-	int ms;
 
-	for (ms = 0; xsk_recycle_pending(xs->pool->recycle); ms++) {
-		if (ms == XSK_RECYCLE_PATIENCE)
-			return -EAGAIN;
-		rcu_read_lock();
-		dev->netdev_ops->ndo_xsk_wakeup(xs->dev, xs->queue_id,
-						XDP_WAKEUP_TX);
-		rcu_read_unlock();
-		usleep_range(1000, 1100);
-	}
-	return 0;
+	if (!xsk_recycle_pending(xs->pool->recycle))
+		return 0;
+
+	rcu_read_lock();
+	dev->netdev_ops->ndo_xsk_wakeup(xs->dev, xs->queue_id, XDP_WAKEUP_TX);
+	rcu_read_unlock();
+	return -EAGAIN;
 }
 
 static int xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs)
 {
 	struct xsk_recycle *recycle = xs->pool->recycle;
 	int err = xsk_recycle_check(xs, rx_xs);
+	u32 slot;
 
 	if (err)
 		return err;
@@ -467,16 +524,17 @@ static int xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs)
 		/* Polls see it whole */
 		smp_store_release(&xs->pool->recycle, recycle);
 	}
-	err = xsk_recycle_settle(xs);
+	err = xsk_recycle_settled(xs);
 	if (err)
 		return err;
 
 	WRITE_ONCE(recycle->tx_xs, xs);
 	WRITE_ONCE(recycle->limit, xs->tx->nentries);
 	xsk_recycle_link(recycle, rx_xs);
+	slot = READ_ONCE(xs->tx->ring->producer);
+	trace_xsk_recycle_pair(xs, rx_xs, slot);
 	if (!recycle->on)
-		xsk_recycle_request(recycle, true,
-				    READ_ONCE(xs->tx->ring->producer));
+		xsk_recycle_request(recycle, true, slot);
 	return 0;
 }
 
@@ -489,11 +547,13 @@ static int xsk_recycle_unpair(struct xdp_sock *xs)
 	/* The pool may be that of a socket with a Tx ring, too */
 	if (!recycle || recycle->tx_xs != xs)
 		return 0;
-	err = xsk_recycle_settle(xs);
-	if (!err && recycle->on)
-		xsk_recycle_request(recycle, false,
-				    READ_ONCE(xs->tx->ring->producer));
-	return err;
+	err = xsk_recycle_settled(xs);
+	if (err || !recycle->on)
+		return err;
+
+	xsk_recycle_end(recycle, "setsockopt");
+	xsk_recycle_request(recycle, false, READ_ONCE(xs->tx->ring->producer));
+	return 0;
 }
 
 static bool xsk_recycle_bound(const struct xdp_sock *xs)
@@ -524,9 +584,30 @@ static int xsk_recycle_pair_fd(struct xdp_sock *xs, int fd)
 	return err;
 }
 
+/* Pair with the socket that @fd is, or with none */
+static int xsk_recycle_set(struct xdp_sock *xs, int fd)
+{
+	int err;
+
+	rtnl_lock();
+	mutex_lock(&xs->mutex);
+	mutex_lock(&xsk_recycle_mutex);
+	if (!xsk_recycle_bound(xs))
+		err = -ENOTCONN;
+	else if (fd == -1)
+		err = xsk_recycle_unpair(xs);
+	else
+		err = xsk_recycle_pair_fd(xs, fd);
+	mutex_unlock(&xsk_recycle_mutex);
+	mutex_unlock(&xs->mutex);
+	rtnl_unlock();
+	return err;
+}
+
 int xsk_recycle_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 			   unsigned int optlen)
 {
+	int tries = XSK_RECYCLE_PATIENCE;
 	struct xdp_recycle opt;
 	int err;
 
@@ -537,19 +618,48 @@ int xsk_recycle_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 	if (memchr_inv(&opt.flags, 0, sizeof(opt) - sizeof(opt.fd)))
 		return -EINVAL;
 
-	rtnl_lock();
-	mutex_lock(&xs->mutex);
-	mutex_lock(&xsk_recycle_mutex);
-	if (!xsk_recycle_bound(xs))
-		err = -ENOTCONN;
-	else if (opt.fd == -1)
-		err = xsk_recycle_unpair(xs);
-	else
-		err = xsk_recycle_pair_fd(xs, opt.fd);
-	mutex_unlock(&xsk_recycle_mutex);
-	mutex_unlock(&xs->mutex);
-	rtnl_unlock();
+	/* Others need not wait for the locks meanwhile */
+	while ((err = xsk_recycle_set(xs, opt.fd)) == -EAGAIN && tries--)
+		usleep_range(1000, 1100);
 	return err;
+}
+
+static void xsk_recycle_query_rx(const struct xsk_buff_pool *pool,
+				 struct xdp_recycle *opt)
+{
+	const struct xsk_recycle *recycle;
+
+	opt->received = pool->recycle_received;
+	list_for_each_entry(recycle, &pool->recycle_from, node)
+		opt->received += READ_ONCE(recycle->recycled);
+
+	opt->filled = pool->recycle_filled;
+	if (!list_empty(&pool->recycle_from))
+		opt->filled += xsk_recycle_fq(pool);
+}
+
+static void xsk_recycle_query_tx(const struct xsk_recycle *recycle,
+				 struct xdp_recycle *opt)
+{
+	opt->waiting = READ_ONCE(recycle->published) - READ_ONCE(recycle->read);
+	opt->recycled = READ_ONCE(recycle->recycled);
+	opt->spilled = READ_ONCE(recycle->spilled);
+	opt->kicks = READ_ONCE(recycle->kicks);
+}
+
+/**
+ * xsk_recycle_stats() - what became of the chunks of a queue
+ * @pool: its pool
+ * @stats: gets the counters
+ */
+void xsk_recycle_stats(const struct xsk_buff_pool *pool,
+		       struct xdp_recycle *stats)
+{
+	mutex_lock(&xsk_recycle_mutex);
+	xsk_recycle_query_rx(pool, stats);
+	if (pool->recycle)
+		xsk_recycle_query_tx(pool->recycle, stats);
+	mutex_unlock(&xsk_recycle_mutex);
 }
 
 static void xsk_recycle_query(const struct xsk_recycle *recycle,
@@ -565,24 +675,25 @@ static void xsk_recycle_query(const struct xsk_recycle *recycle,
 		opt->state = XDP_RECYCLE_S_SWITCHING;
 		opt->slot = recycle->request_slot;
 	}
-	opt->waiting = READ_ONCE(recycle->published) - READ_ONCE(recycle->read);
-	opt->recycled = READ_ONCE(recycle->recycled);
-	opt->spilled = READ_ONCE(recycle->spilled);
-	opt->kicks = READ_ONCE(recycle->kicks);
+	xsk_recycle_query_tx(recycle, opt);
 }
 
 int xsk_recycle_getsockopt(struct xdp_sock *xs, char __user *optval,
 			   int __user *optlen, int len)
 {
 	struct xdp_recycle opt = { .fd = -1 };
+	struct xsk_buff_pool *pool;
 
 	if (len < sizeof(opt))
 		return -EINVAL;
 
 	mutex_lock(&xs->mutex);
 	mutex_lock(&xsk_recycle_mutex);
-	if (xs->pool && xs->pool->recycle && xs->pool->recycle->tx_xs == xs)
-		xsk_recycle_query(xs->pool->recycle, &opt);
+	pool = xs->pool;
+	if (pool && pool->recycle && pool->recycle->tx_xs == xs)
+		xsk_recycle_query(pool->recycle, &opt);
+	if (pool && xs->rx)
+		xsk_recycle_query_rx(pool, &opt);
 	mutex_unlock(&xsk_recycle_mutex);
 	mutex_unlock(&xs->mutex);
 
@@ -591,35 +702,106 @@ int xsk_recycle_getsockopt(struct xdp_sock *xs, char __user *optval,
 	return put_user(sizeof(opt), optlen);
 }
 
+static void xsk_recycle_release(struct xsk_recycle *recycle)
+{
+	kvfree(recycle->addrs);
+	kfree(recycle);
+}
+
+static void xsk_recycle_rx_gone(struct xsk_recycle *recycle,
+				const char *reason)
+{
+	xsk_recycle_end(recycle, reason);
+	xsk_recycle_unlink(recycle);
+	if (recycle->left)
+		xsk_recycle_release(recycle);
+	else if (recycle->tx_xs)
+		/* From the next frame on: a slot that was passed */
+		xsk_recycle_request(recycle, false,
+				    READ_ONCE(recycle->tx_xs->inorder.done));
+}
+
+/* The link stays: the Rx queue has what is in flight, and has it all */
+static void xsk_recycle_tx_gone(struct xsk_recycle *recycle,
+				const char *reason)
+{
+	xsk_recycle_end(recycle, reason);
+	recycle->on = false;
+	recycle->request_on = false;
+	recycle->applied = recycle->request;
+	WRITE_ONCE(recycle->limit, U32_MAX);
+	WRITE_ONCE(recycle->tx_xs, NULL);
+}
+
 /**
  * xsk_recycle_unbind() - a socket goes: it is no longer paired, on either side
  * @xs: the socket, which is no longer bound, and whose Tx ring is not polled
  *
- * What its pairing has in flight or waiting comes back with the next pairing
- * of the Tx queue; what is in flight also with its completion ring.
+ * What its pairing has in flight or waiting still goes to the Rx queue. If that
+ * is the one that goes, it comes back with the next pairing of the Tx queue;
+ * what is in flight also with its completion ring.
  */
 void xsk_recycle_unbind(struct xdp_sock *xs)
 {
+	/* See xsk_notifier() */
+	bool gone = READ_ONCE(xs->sk.sk_err) == ENETDOWN;
 	struct xsk_recycle *recycle, *next;
 
 	mutex_lock(&xsk_recycle_mutex);
 	list_for_each_entry_safe(recycle, next, &xs->pool->recycle_from, node) {
-		if (recycle->rx_xs != xs)
-			continue;
-		xsk_recycle_unlink(recycle);
-		/* From the next frame on: a slot that was passed */
-		xsk_recycle_request(recycle, false,
-				    READ_ONCE(recycle->tx_xs->inorder.done));
+		if (recycle->rx_xs == xs)
+			xsk_recycle_rx_gone(recycle,
+					    gone ? "rx_gone" : "rx_closed");
 	}
 
 	recycle = xs->pool->recycle;
-	if (recycle && recycle->tx_xs == xs) {
-		xsk_recycle_unlink(recycle);
-		recycle->on = false;
-		recycle->applied = recycle->request;
-		WRITE_ONCE(recycle->tx_xs, NULL);
-	}
+	if (recycle && recycle->tx_xs == xs)
+		xsk_recycle_tx_gone(recycle, gone ? "tx_gone" : "tx_closed");
 	mutex_unlock(&xsk_recycle_mutex);
+}
+
+/* Of two whose Tx queues are gone, one is enough. There is room, but for chunks
+ * that were sent more than once.
+ */
+static void xsk_recycle_merge(struct xsk_recycle *recycle,
+			      struct xsk_recycle *left,
+			      struct xsk_buff_pool *to)
+{
+	u32 i, count = min(recycle->published - recycle->read,
+			   left->mask + 1 -
+			   (left->published - READ_ONCE(left->read)));
+
+	for (i = 0; i < count; i++)
+		left->addrs[(left->published + i) & left->mask] =
+			recycle->addrs[(recycle->read + i) & recycle->mask];
+
+	rcu_read_lock();
+	xsk_recycle_publish(left, to, left->published + count);
+	rcu_read_unlock();
+}
+
+/* The pool of a Tx queue goes, and what waits there is left to the Rx queue.
+ * Returns false if @recycle itself is not needed for that.
+ */
+static bool xsk_recycle_leave(struct xsk_recycle *recycle)
+{
+	struct xsk_buff_pool *to;
+	struct xsk_recycle *left;
+
+	if (!recycle->rx_xs)
+		return false;
+
+	to = recycle->rx_xs->pool;
+	list_for_each_entry(left, &to->recycle_from, node) {
+		if (left->left) {
+			xsk_recycle_unlink(recycle);
+			xsk_recycle_merge(recycle, left, to);
+			return false;
+		}
+	}
+
+	recycle->left = true;
+	return true;
 }
 
 /**
@@ -631,6 +813,8 @@ void xsk_recycle_destroy(struct xsk_buff_pool *pool)
 	if (!pool->recycle)
 		return;
 
-	kvfree(pool->recycle->addrs);
-	kfree(pool->recycle);
+	mutex_lock(&xsk_recycle_mutex);
+	if (!xsk_recycle_leave(pool->recycle))
+		xsk_recycle_release(pool->recycle);
+	mutex_unlock(&xsk_recycle_mutex);
 }

@@ -18,6 +18,7 @@
  * @node: in recycle_from of that pool
  * @tx_xs: the socket that sends
  * @rx_xs: the socket that receives; NULL while there is none
+ * @left: the Tx queue's pool is gone, and the Rx queue's owns this
  * @request: counts the switches that were asked for
  * @request_on: what the last one asked for
  * @request_slot: slot of the Tx ring from which on it holds
@@ -44,6 +45,7 @@ struct xsk_recycle {
 	struct list_head node;
 	struct xdp_sock *tx_xs;
 	struct xdp_sock *rx_xs;
+	bool left;
 	u32 request;
 	bool request_on;
 	u32 request_slot;
@@ -82,6 +84,10 @@ int xsk_recycle_getsockopt(struct xdp_sock *xs, char __user *optval,
 			   int __user *optlen, int len);
 void xsk_recycle_unbind(struct xdp_sock *xs);
 void xsk_recycle_destroy(struct xsk_buff_pool *pool);
+
+/* For ethtool */
+void xsk_recycle_stats(const struct xsk_buff_pool *pool,
+		       struct xdp_recycle *stats);
 
 /* For bind(): until a socket that was paired has left the queue for good */
 static inline bool xsk_recycle_is_paired(const struct xsk_buff_pool *pool)

@@ -132,6 +132,8 @@ enum {
  * @recycled: chunks that went to the Rx queue
  * @spilled: chunks that went to the completion ring, as too many waited
  * @kicks: how often the Rx queue had run low and was woken up
+ * @received: chunks that the Rx queue of this socket took from Tx queues
+ * @filled: entries of the fill ring that it took while Tx queues fed it
  *
  * setsockopt() pairs the Tx side of a socket, which has XDP_TX_INORDER, with
  * the Rx side of another or its own: of the same queue, another queue, or
@@ -167,6 +169,8 @@ struct xdp_recycle {
 	__u64 recycled;
 	__u64 spilled;
 	__u64 kicks;
+	__u64 received;
+	__u64 filled;
 };
 
 enum {

@@ -4,7 +4,7 @@
 # Run it at the top of the repository, or of a kernel tree that has the series.
 # KTREE is any 6.12 kernel tree, for kselftest_harness.h. Needs clang, bpftool and
 # libbpf; $(O)/xsk_attach and $(O)/xsk_inorder run as root and want ip, tc, ethtool,
-# bpftool, xdp-loader.
+# bpftool, nsenter, xdp-loader.
 
 ifeq ($(and $(O),$(KTREE)),)
 $(error Say where to build and where a kernel tree is: O=/where/to KTREE=/a/kernel)

@@ -2,12 +2,19 @@
 /* See xsk_attach_lib.h */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/ethtool.h>
 #include <linux/if_ether.h>
+#include <linux/if_link.h>
 #include <linux/if_packet.h>
+#include <linux/ip.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <linux/sockios.h>
+#include <linux/udp.h>
 #include <linux/xdp_diag.h>
 #include <net/if.h>
 #include <poll.h>
@@ -16,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
@@ -23,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "xsk_attach_lib.h"
 #include "xsk_fastpath.h"
@@ -72,7 +81,7 @@ int run(const char *fmt, ...)
 	vsnprintf(cmd, sizeof(cmd), fmt, args);
 	va_end(args);
 
-	snprintf(line, sizeof(line), "%s 2>&1", cmd);
+	snprintf(line, sizeof(line), "{ %s; } 2>&1", cmd);
 	out = popen(line, "r");
 	if (!out)
 		return complain(-errno, "%s", cmd);
@@ -116,14 +125,15 @@ int netns_enter(void)
 	return run("ip link set lo up");
 }
 
-static int veth_busy_poll(void)
+static int rx_busy_poll(bool on)
 {
 	int err;
 
-	err = write_file("/sys/class/net/" RX_DEV "/napi_defer_hard_irqs", "2");
+	err = write_file("/sys/class/net/" RX_DEV "/napi_defer_hard_irqs",
+			 on ? "2" : "0");
 	if (!err)
 		err = write_file("/sys/class/net/" RX_DEV "/gro_flush_timeout",
-				 "200000");
+				 on ? "200000" : "0");
 	if (err)
 		complain(err, "busy poll settings of " RX_DEV);
 	return err;
@@ -143,8 +153,165 @@ int veth_create(const struct veth_opts *opts)
 	if (!err)
 		err = run("ip link set " TX_DEV " up");
 	if (!err && opts->busy_poll)
-		err = veth_busy_poll();
+		err = rx_busy_poll(true);
 	return err;
+}
+
+/*
+ * Ports of a NIC. They are known by their place on the bus, as their names
+ * change: in a test they have those of the veth devices. When the network
+ * namespace of a test goes, they come back to the initial one.
+ */
+static struct port {
+	char path[PATH_MAX];
+	char name[NAME_MAX + 1];
+} ports[2];
+
+static int port_find(struct port *p, const char *name)
+{
+	char link[PATH_MAX];
+
+	snprintf(link, sizeof(link), "/sys/class/net/%s/device", name);
+	return realpath(link, p->path) ? 0 : complain(-errno, "%s", link);
+}
+
+int ports_find(const char *rx, const char *tx)
+{
+	int err = port_find(&ports[0], rx);
+
+	return err ?: port_find(&ports[1], tx);
+}
+
+static bool port_is_back(struct port *p)
+{
+	char path[PATH_MAX + 4];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/net", p->path);
+	dir = opendir(path);
+	if (!dir) {
+		/* A test has removed it */
+		write_file("/sys/bus/pci/rescan", "1");
+		return false;
+	}
+	do
+		entry = readdir(dir);
+	while (entry && entry->d_name[0] == '.');
+	if (entry)
+		snprintf(p->name, sizeof(p->name), "%s", entry->d_name);
+	closedir(dir);
+	return entry;
+}
+
+static int port_wait(struct port *p)
+{
+	long long deadline = now_ms() + STALL_MS;
+
+	while (!port_is_back(p)) {
+		if (now_ms() > deadline)
+			return complain(-ENODEV, "port %s", p->path);
+		nap(20);
+	}
+	return 0;
+}
+
+static int ports_wait(void)
+{
+	int err = port_wait(&ports[0]);
+
+	return err ?: port_wait(&ports[1]);
+}
+
+static int port_ioctl(const char *dev, void *arg)
+{
+	struct ifreq ifr = { .ifr_data = arg };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int err = 0;
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", dev);
+	if (fd < 0 || ioctl(fd, SIOCETHTOOL, &ifr))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* In the state in which a test wants it, after others that may have failed */
+static int port_clean(const char *dev)
+{
+	struct ethtool_channels queues = { .cmd = ETHTOOL_GCHANNELS };
+	struct ethtool_value flags = { .cmd = ETHTOOL_GFLAGS };
+	int err;
+
+	bpf_xdp_detach(if_nametoindex(dev), XDP_FLAGS_SKB_MODE, NULL);
+	bpf_xdp_detach(if_nametoindex(dev), XDP_FLAGS_DRV_MODE, NULL);
+
+	err = port_ioctl(dev, &queues);
+	if (!err && queues.combined_count != PORT_QUEUES) {
+		queues.cmd = ETHTOOL_SCHANNELS;
+		queues.combined_count = PORT_QUEUES;
+		err = port_ioctl(dev, &queues);
+	}
+
+	err = err ?: port_ioctl(dev, &flags);
+	if (!err && !(flags.data & ETH_FLAG_NTUPLE)) {
+		flags.cmd = ETHTOOL_SFLAGS;
+		flags.data |= ETH_FLAG_NTUPLE;
+		err = port_ioctl(dev, &flags);
+	}
+	return err;
+}
+
+int ports_up(void)
+{
+	int err = port_clean(RX_DEV);
+
+	if (!err)
+		err = port_clean(TX_DEV);
+	if (err)
+		return complain(err, "queues and filters of a port");
+	return run("printf 'link set %%s mtu %u up\\n' %s %s | ip -batch -",
+		   ETH_DATA_LEN, RX_DEV, TX_DEV);
+}
+
+/* To the network namespace of the caller, from that of its parent */
+static int ports_move(void)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "link set %%s netns %d name %%s\\n",
+		 getpid());
+	return run("printf '%s' %s %s %s %s | nsenter -t %d -n ip -batch -",
+		   line, ports[0].name, RX_DEV, ports[1].name, TX_DEV,
+		   getppid());
+}
+
+/* From the initial network namespace to a new one, where the caller is then */
+int ports_take(bool busy_poll)
+{
+	int err = ports_wait();
+
+	if (!err)
+		err = netns_enter();
+	if (!err)
+		err = ports_move();
+	if (!err)
+		err = ports_up();
+	return err ?: rx_busy_poll(busy_poll);
+}
+
+static int port_rename(const struct port *p, const char *name)
+{
+	return run("ip link set %s down name %s", p->name, name);
+}
+
+int ports_give_back(const char *rx, const char *tx)
+{
+	int err = ports_wait();
+
+	if (!err)
+		err = port_rename(&ports[0], rx);
+	return err ?: port_rename(&ports[1], tx);
 }
 
 /* Rings. One side is the kernel, so acquire and release are all it takes. */
@@ -450,15 +617,14 @@ int xsk_bind(struct xsk *x)
 {
 	struct sockaddr_xdp addr = {
 		.sxdp_family = AF_XDP,
-		.sxdp_flags = x->opts.bind_flags,
+		.sxdp_flags = x->opts.share ? XDP_SHARED_UMEM :
+					      x->opts.bind_flags,
 		.sxdp_ifindex = if_nametoindex(x->opts.dev),
 		.sxdp_queue_id = x->opts.queue,
 	};
 
-	if (x->opts.share) {
-		addr.sxdp_flags |= XDP_SHARED_UMEM;
+	if (x->opts.share)
 		addr.sxdp_shared_umem_fd = x->opts.share->fd;
-	}
 	if (bind(x->fd, (struct sockaddr *)&addr, sizeof(addr)))
 		return -errno;
 	return 0;
@@ -507,6 +673,25 @@ void xsk_close(struct xsk *x)
 		umem_free(x->umem);
 	free(x->tx_chunks);
 	x->tx_chunks = NULL;
+}
+
+/*
+ * A zero-copy queue is reset, and loses frames, when the pool of a closed
+ * socket leaves it: wait until that happened.
+ */
+int queue_settle(const char *dev, __u32 queue)
+{
+	struct xsk_opts opts = {
+		.dev = dev,
+		.queue = queue,
+		.bind_flags = XDP_COPY,
+	};
+	struct xsk probe;
+	int err = xsk_create(&probe, &opts);
+
+	if (!err)
+		xsk_close(&probe);
+	return err;
 }
 
 /* Give the kernel all idle chunks that the fill ring has room for */
@@ -788,6 +973,7 @@ int xsk_diag(const struct xsk *x, __u32 show, struct xdp_attach *attach)
 
 struct frame_hdr {
 	struct ethhdr eth;
+	__u8 udp[sizeof(struct iphdr) + sizeof(struct udphdr)];
 	__be16 len;
 	__be32 seq;
 };
@@ -812,16 +998,28 @@ static __u8 frame_byte(__u32 seq, __u32 pos)
 	return seq * 31 + pos * 7 + (pos >> 8) * 13;
 }
 
-static __u32 frame_build(void *frame, __u32 seq, __u32 max)
+static __u32 frame_build(const struct flow *f, void *frame, __u32 seq)
 {
 	struct frame_hdr *hdr = frame;
-	__u32 len = frame_len(seq, max);
+	__u32 len = frame_len(seq, f->max_len);
+	struct iphdr ip = {
+		.version = 4,
+		.ihl = 5,
+		.tot_len = htons(len - ETH_HLEN),
+		.protocol = IPPROTO_UDP,
+	};
+	struct udphdr udp = {
+		.dest = htons(FRAME_UDP_PORT),
+		.len = htons(len - ETH_HLEN - sizeof(ip)),
+	};
 	__u8 *byte = frame;
 	__u32 pos;
 
 	memset(&hdr->eth, 0xff, sizeof(hdr->eth));
 	hdr->eth.h_source[0] = 0x02;
-	hdr->eth.h_proto = htons(FRAME_ETHERTYPE);
+	hdr->eth.h_proto = htons(f->udp ? ETH_P_IP : FRAME_ETHERTYPE);
+	memcpy(hdr->udp, &ip, sizeof(ip));
+	memcpy(hdr->udp + sizeof(ip), &udp, sizeof(udp));
 	hdr->seq = htonl(seq);
 	hdr->len = htons(len);
 	for (pos = sizeof(*hdr); pos < len; pos++)
@@ -830,14 +1028,15 @@ static __u32 frame_build(void *frame, __u32 seq, __u32 max)
 }
 
 /* Return: 0 if every byte is as frame_build() made it */
-static int frame_check(const void *frame, __u32 len, __u32 seq, __u32 max)
+static int frame_check(const struct flow *f, const void *frame, __u32 len,
+		       __u32 seq)
 {
 	char want[FRAME_MAX];
 	__u32 pos;
 
-	if (len != frame_build(want, seq, max))
+	if (len != frame_build(f, want, seq))
 		return complain(-EBADMSG, "frame %u: %u bytes instead of %u",
-				seq, len, frame_len(seq, max));
+				seq, len, frame_len(seq, f->max_len));
 	for (pos = 0; pos < len; pos++) {
 		if (((char *)frame)[pos] != want[pos])
 			return complain(-EBADMSG, "frame %u: byte %u is wrong",
@@ -855,7 +1054,7 @@ int flow_check(struct flow *f, const void *frame, int len)
 		return complain(-EILSEQ, "frame %u instead of %u", seq,
 				f->next);
 	f->next = seq + 1;
-	return frame_check(frame, len, seq, f->max_len);
+	return frame_check(f, frame, len, seq);
 }
 
 /* Flows */
@@ -868,12 +1067,22 @@ __u32 flow_sent(const struct flow *f)
 static bool flow_send_one(struct flow *f)
 {
 	char frame[FRAME_MAX];
-	__u32 len = frame_build(frame, f->sent, f->max_len);
+	__u32 len = frame_build(f, frame, f->sent);
 
 	if (!xsk_send(f->tx, frame, len))
 		return false;
 	__atomic_store_n(&f->sent, f->sent + 1, __ATOMIC_RELEASE);
 	return true;
+}
+
+/* Anew, as drivers forget the filter, or what it looks at, with a reset */
+static int flow_steer(const struct flow *f)
+{
+	if (!f->udp)
+		return 0;
+	return run("ethtool -N %s delete 1; ethtool -N %s %s dst-port %u %s",
+		   RX_DEV, RX_DEV, "flow-type udp4", FRAME_UDP_PORT,
+		   "action 1 loc 1");
 }
 
 /* Put frames into the Tx ring, which has room for them, and no more */
@@ -896,8 +1105,10 @@ static int flow_push(struct flow *f)
 int flow_send(struct flow *f, __u32 frames)
 {
 	long long deadline = now_ms() + STALL_MS;
-	int err = flow_put(f, frames);
+	int err = flow_steer(f);
 
+	if (!err)
+		err = flow_put(f, frames);
 	while (!err && xsk_held(f->tx)) {
 		err = flow_push(f);
 		if (!err && now_ms() > deadline)
@@ -913,7 +1124,7 @@ int flow_send_raw(struct flow *f, struct stack *s, __u32 frames)
 	char frame[FRAME_MAX];
 
 	while (frames--) {
-		__u32 len = frame_build(frame, f->sent++, f->max_len);
+		__u32 len = frame_build(f, frame, f->sent++);
 
 		if (send(s->fd, frame, len, 0) < 0)
 			return complain(-errno, "AF_PACKET");
@@ -964,8 +1175,10 @@ int flow_transfer(struct flow *f, __u32 frames, bool refill)
 	long long deadline = now_ms() + STALL_MS;
 	__u32 window = f->rx->rx.size < WINDOW ? f->rx->rx.size : WINDOW;
 	__u32 end = f->sent + frames;
-	int n = 0;
+	int n = flow_steer(f);
 
+	if (n)
+		return n;
 	while (f->next != end) {
 		while (f->sent != end && f->sent - f->next < window &&
 		       flow_send_one(f))
@@ -1003,7 +1216,8 @@ static int flow_skip(struct flow *f)
 int flow_to_stack(struct flow *f, struct stack *s, __u32 frames)
 {
 	long long deadline = now_ms() + STALL_MS;
-	struct flow seen = { .max_len = f->max_len, .next = f->sent };
+	struct flow seen = { .max_len = f->max_len, .udp = f->udp,
+			     .next = f->sent };
 	__u32 end = f->sent + frames;
 	char frame[FRAME_MAX];
 	int err;
@@ -1130,10 +1344,12 @@ static int flow_starve(struct flow *f)
 
 /*
  * Find every chunk of the receiver again: each frame brings one back, until
- * the kernel has none left and drops the next frame.
+ * the kernel has none left and drops the next frame. In zero-copy mode that
+ * frame would wait in the port, or be dropped by it.
  */
 int flow_drain(struct flow *f)
 {
+	bool zc = f->rx->opts.bind_flags & XDP_ZEROCOPY;
 	__u32 max_len = f->max_len;
 	bool gaps = f->gaps;
 	int n, err = 0;
@@ -1149,11 +1365,15 @@ int flow_drain(struct flow *f)
 		f->max_len = ETH_FRAME_LEN;
 	while (!err && xsk_held(f->rx))
 		err = flow_transfer(f, xsk_held(f->rx), false);
-	if (!err)
+	if (!err && !zc)
 		err = flow_starve(f);
 	f->max_len = max_len;
-	f->gaps = gaps;
 	xsk_refill(f->rx);
+	/* A port gets the chunks when it is polled, and till then loses frames */
+	f->gaps = true;
+	if (!err && zc)
+		err = flow_settle(f);
+	f->gaps = gaps;
 	return err;
 }
 
@@ -1213,7 +1433,7 @@ int stack_open(struct stack *s, const char *dev)
 {
 	struct sockaddr_ll addr = {
 		.sll_family = AF_PACKET,
-		.sll_protocol = htons(FRAME_ETHERTYPE),
+		.sll_protocol = htons(ETH_P_ALL),
 		.sll_ifindex = if_nametoindex(dev),
 	};
 	int size = 4 << 20;
@@ -1229,8 +1449,13 @@ int stack_open(struct stack *s, const char *dev)
 /* Return: the length of a frame that reached the stack, 0 if there is none */
 int stack_recv(struct stack *s, void *frame)
 {
-	ssize_t len = recv(s->fd, frame, FRAME_MAX, MSG_DONTWAIT);
+	const struct ethhdr *eth = frame;
+	ssize_t len;
 
+	do
+		len = recv(s->fd, frame, FRAME_MAX, MSG_DONTWAIT);
+	while (len > 0 && eth->h_proto != htons(FRAME_ETHERTYPE) &&
+	       eth->h_proto != htons(ETH_P_IP));
 	return len < 0 ? 0 : len;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the AF_XDP fast path are made of: a pair of veth devices in a network
- * namespace of its own, AF_XDP sockets on the raw UAPI, numbered frames whose
- * every byte can be verified, and a look at what the kernel says of it all.
+ * What the tests of the AF_XDP fast path are made of: a pair of veth devices,
+ * or two ports of a NIC, in a network namespace of its own, AF_XDP sockets on
+ * the raw UAPI, numbered frames whose every byte can be verified, and a look at
+ * what the kernel says of it all.
  *
  * Functions that return int return 0 or a negative errno unless they say
  * otherwise, and print why.
@@ -26,16 +27,19 @@
 #define SOL_XDP		283
 #endif
 
-/* Frames are sent on TX_DEV and arrive on RX_DEV; both have so many queues */
+/* Frames are sent on TX_DEV and arrive on RX_DEV */
 #define RX_DEV		"xa_rx"
 #define TX_DEV		"xa_tx"
+/* What a veth device, and a port of a NIC, have of them */
 #define QUEUES		3
+#define PORT_QUEUES	2
 
 #define CHUNK		4096
 #define CHUNKS		512
 #define RING		512
 #define FRAME_MAX	9216
 #define FRAME_ETHERTYPE	0x88b5	/* for experiments, by IEEE 802 */
+#define FRAME_UDP_PORT	1021	/* likewise, by RFC 4727 */
 /* Frames have so many lengths, the last four need more than one Rx chunk */
 #define FRAME_LENS	15
 /* Frames under way at most: the ring of a veth queue holds 256 */
@@ -109,6 +113,7 @@ struct xsk {
 /*
  * struct flow - numbered frames on their way from one socket to another
  * @max_len: no frame is longer
+ * @udp: they are UDP, and a port of a NIC is told to have them in queue 1
  * @gaps: frames may be missing, but not be late
  * @next: number of the next frame to arrive
  * @received: frames that arrived at @rx
@@ -116,6 +121,7 @@ struct xsk {
 struct flow {
 	struct xsk *tx, *rx;
 	__u32 max_len;
+	bool udp;
 	bool gaps;
 	__u32 sent;
 	__u32 next;
@@ -158,6 +164,11 @@ void nap(int ms);
 
 int netns_enter(void);
 int veth_create(const struct veth_opts *opts);
+int ports_find(const char *rx, const char *tx);
+int ports_take(bool busy_poll);
+int ports_up(void);
+int ports_give_back(const char *rx, const char *tx);
+int queue_settle(const char *dev, __u32 queue);
 
 int xsk_open(struct xsk *x, const struct xsk_opts *opts);
 int xsk_adopt(struct xsk *x, int fd, int memfd, const struct xsk_opts *opts);

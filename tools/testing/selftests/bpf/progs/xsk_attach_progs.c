@@ -5,6 +5,13 @@
 
 extern int bpf_xsk_redirect(struct xdp_md *ctx, __u64 flags) __ksym __weak;
 
+struct {
+	__uint(type, BPF_MAP_TYPE_XSKMAP);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} sockets SEC(".maps");
+
 __u64 seen;
 __u64 redirect_flags;
 
@@ -20,6 +27,13 @@ int xsk_pass(struct xdp_md *ctx)
 {
 	__sync_fetch_and_add(&seen, 1);
 	return XDP_PASS;
+}
+
+SEC("xdp")
+int xsk_map(struct xdp_md *ctx)
+{
+	__sync_fetch_and_add(&seen, 1);
+	return bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_DROP);
 }
 
 static int redirect(struct xdp_md *ctx)
