@@ -3,7 +3,7 @@
  * A plugin of QEMU that counts executed instructions per block of code, between two
  * points that are given in packets.
  *
- *   -plugin count.so,dir=BOOT,out=FOLDER[,lines=on]
+ *   -plugin count.so,dir=BOOT,out=FOLDER[,cores=N][,lines=on]
  *
  * BOOT has the sockets control.sock of nicsim and bench.sock, the other end of a serial
  * port of the guest. There the guest asks for a measurement in one line
@@ -20,15 +20,19 @@
  *
  * FOLDER/NAME.blocks: a line of JSON with what was counted as a whole, then for each block
  * that ran: vCPU, address of its first instruction, times entered, instructions executed.
+ * Only the first N vCPUs count, by default one.
  *
- * With lines=on also how many cache lines went from vCPU 0 to 1 and back, a fifth number of
- * each block: those of physical memory that the block touched, that the other vCPU wrote
- * last, and that this one has not touched since. Caches hold everything; what a card reads
- * and writes is not seen. This makes the guest slower by some factor. A block then counts
- * with all its instructions when it is entered: QEMU 11.1 crashes with counters of its own
- * if there are several vCPUs.
+ * With lines=on three more numbers of each block say what its loads and stores met, in lines
+ * of 64 bytes of physical memory:
+ *  - lines that went from vCPU 0 to 1 or back: those that the other vCPU wrote last, and that
+ *    this one has not touched since, as if caches held everything;
+ *  - misses of a level 1 and of a level 2 cache of each vCPU (struct cache_model).
+ * What a card reads and writes is not seen. This makes the guest slower by some factor.
  *
- * QEMU has to run all vCPUs in one thread (-icount): there are no locks.
+ * QEMU has to run all vCPUs in one thread (-icount): there are no locks. In that thread QEMU 11.1
+ * takes the vCPU that it translates a block for as the one that runs it: with several of them,
+ * callbacks are told a wrong one, and counters inline crash. Then the vCPU is known by its
+ * registers, and blocks are counted by a callback.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -52,21 +56,59 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 struct block_count {
 	__u64 entered;
 	__u64 insns;
-	__u64 lines;
 };
 
 /* Of a line of memory: which vCPU wrote it last, and which have its contents */
 #define LINE_BITS 6
 #define NUM_LINES (1ULL << (32 - LINE_BITS))
-#define LINE_VCPUS 2
-#define MAX_VCPUS 4
+#define MAX_CORES 2
 #define WRITTEN_BY(vcpu) (1U << (vcpu))
 #define HELD_BY(vcpu) (4U << (vcpu))
 static __u8 *lines;
 
+/* Several vCPUs: the addresses of their own data in the kernel, in their order */
+#define MAX_VCPUS 64
+#define KERNEL_IMAGE 0xffffffff80000000
+#define MODULES 0xffffffffa0000000
+static __u64 own_data[MAX_VCPUS];
+static unsigned int num_own;
+static struct qemu_plugin_register *gs_base, *kernel_gs_base;
+static struct glib_bytes *register_value;
+
+struct block {
+	unsigned int number, insns;
+	__u64 first, last;		/* instruction */
+};
+
+/*
+ * What each vCPU runs, if there are several. QEMU gives a block up in front of an access to a
+ * device that is not its last instruction, and goes on behind that in another one.
+ */
+static struct {
+	const struct block *block;
+	bool met_device;
+} running[MAX_VCPUS];
+static unsigned int running_vcpu;
+
+/* Caches of data, 64 bytes a line, each set with the line that was used last in front */
+#define LEVELS 2
+static const struct cache_size {
+	unsigned int sets, ways;
+} cache_size[LEVELS] = { { 64, 8 }, { 1024, 16 } };	/* 32 KB and 1 MB */
+
+struct line_count {
+	__u64 transfers;
+	__u64 misses[LEVELS];
+};
+
+struct cache_model {
+	__u32 *tags[LEVELS];
+	struct line_count blocks[MAX_BLOCKS];
+};
+
 /* The element of a vCPU in the scoreboard; block 0 takes those that found no place */
 struct counts {
-	__u64 since_sample;
+	__u64 since_sample;		/* of the first one, if there are several */
 	struct block_count blocks[MAX_BLOCKS];
 };
 
@@ -75,8 +117,10 @@ enum state { WAITING, SETTLING, WARMING_UP, COUNTING };
 static struct {
 	char dir[80];
 	char out[80];
-	struct qemu_plugin_scoreboard *score;	/* or, with lines=on: */
-	struct counts *counts[MAX_VCPUS];
+	struct qemu_plugin_scoreboard *score;	/* or, with several vCPUs: */
+	struct counts *counts[MAX_CORES];
+	unsigned int cores;
+	struct cache_model *caches[MAX_CORES];	/* with lines=on */
 	unsigned int num_blocks;
 	int control, guest;
 	enum state state;
@@ -89,7 +133,7 @@ static struct {
 	__u64 first_packet, begin;		/* counter when asked, when counting began */
 	/* While counting: times a vCPU halted, samples, those of them without a backlog */
 	__u64 idle, samples, starved;
-} bench = { .control = -1, .guest = -1 };
+} bench = { .cores = 1, .control = -1, .guest = -1 };
 
 /* Of the blocks, by their numbers; 0 is a free place */
 static __u64 addresses[MAX_BLOCKS];
@@ -98,6 +142,15 @@ static void fail(const char *what)
 {
 	fprintf(stderr, "count.so: %s: %s\n", what, strerror(errno));
 	_exit(1);
+}
+
+static void *zeroed(size_t number, size_t size)
+{
+	void *memory = calloc(number, size);
+
+	if (!memory)
+		fail("memory");
+	return memory;
 }
 
 static int connect_to(const char *name)
@@ -200,9 +253,9 @@ static bool asked(void)
 	return false;
 }
 
-static struct counts *counts_of(int vcpu)
+static struct counts *counts_of(unsigned int vcpu)
 {
-	return lines ? bench.counts[vcpu] : qemu_plugin_scoreboard_find(bench.score, vcpu);
+	return bench.score ? qemu_plugin_scoreboard_find(bench.score, vcpu) : bench.counts[vcpu];
 }
 
 /* Blocks that start at the same address, in whatever process, are one */
@@ -229,15 +282,22 @@ static __u64 times_entered(__u64 address)
 	unsigned int number = block_number(address);
 	__u64 entered = 0;
 
-	for (int vcpu = 0; vcpu < qemu_plugin_num_vcpus(); vcpu++)
+	for (unsigned int vcpu = 0; vcpu < bench.cores; vcpu++)
 		entered += counts_of(vcpu)->blocks[number].entered;
 	return entered;
 }
 
+static void forget(unsigned int vcpu)
+{
+	memset(counts_of(vcpu)->blocks, 0, sizeof(counts_of(vcpu)->blocks));
+	if (lines)
+		memset(bench.caches[vcpu]->blocks, 0, sizeof(bench.caches[vcpu]->blocks));
+}
+
 static void begin_counting(__u64 now)
 {
-	for (int vcpu = 0; vcpu < qemu_plugin_num_vcpus(); vcpu++)
-		memset(counts_of(vcpu)->blocks, 0, sizeof(counts_of(vcpu)->blocks));
+	for (unsigned int vcpu = 0; vcpu < bench.cores; vcpu++)
+		forget(vcpu);
 	bench.idle = 0;
 	bench.samples = 0;
 	bench.starved = 0;
@@ -248,20 +308,24 @@ static __u64 total_insns(void)
 {
 	__u64 total = 0;
 
-	for (int vcpu = 0; vcpu < qemu_plugin_num_vcpus(); vcpu++)
+	for (unsigned int vcpu = 0; vcpu < bench.cores; vcpu++)
 		for (unsigned int i = 0; i < MAX_BLOCKS; i++)
 			total += counts_of(vcpu)->blocks[i].insns;
 	return total;
 }
 
-static void write_blocks(FILE *file, int vcpu)
+static void write_blocks(FILE *file, unsigned int vcpu)
 {
 	const struct block_count *blocks = counts_of(vcpu)->blocks;
+	struct line_count none = {};
 
 	for (unsigned int i = 0; i < MAX_BLOCKS; i++) {
+		const struct line_count *met = lines ? &bench.caches[vcpu]->blocks[i] : &none;
+
 		if (blocks[i].insns)
-			fprintf(file, "%d %llx %llu %llu %llu\n", vcpu, addresses[i],
-				blocks[i].entered, blocks[i].insns, blocks[i].lines);
+			fprintf(file, "%u %llx %llu %llu %llu %llu %llu\n", vcpu, addresses[i],
+				blocks[i].entered, blocks[i].insns, met->transfers,
+				met->misses[0], met->misses[1]);
 	}
 }
 
@@ -278,7 +342,7 @@ static void end_counting(__u64 now)
 	fprintf(file,
 		"{\"packets\": %llu, \"insns\": %llu, \"idle\": %llu, \"samples\": %llu, \"starved\": %llu}\n",
 		now - bench.begin, total_insns(), bench.idle, bench.samples, bench.starved);
-	for (int vcpu = 0; vcpu < qemu_plugin_num_vcpus(); vcpu++)
+	for (unsigned int vcpu = 0; vcpu < bench.cores; vcpu++)
 		write_blocks(file, vcpu);
 	if (fclose(file))
 		fail(path);
@@ -316,8 +380,9 @@ static void look_at_packets(void)
 
 static void sample(unsigned int vcpu, void *data)
 {
+	(void)vcpu;
 	(void)data;
-	counts_of(vcpu)->since_sample = 0;
+	counts_of(0)->since_sample = 0;
 	if (bench.guest < 0) {
 		bench.guest = connect_to("bench.sock");
 		bench.control = connect_to("control.sock");
@@ -337,13 +402,98 @@ static struct qemu_plugin_u64 entry(size_t offset)
 	return (struct qemu_plugin_u64){ bench.score, offset };
 }
 
+static __u64 read_register(struct qemu_plugin_register *handle)
+{
+	__u64 value = 0;
+
+	g_byte_array_set_size(register_value, 0);
+	qemu_plugin_read_register(handle, register_value);
+	memcpy(&value, *(void **)register_value, sizeof(value));
+	return value;
+}
+
+/* A vCPU that has not been seen yet; returns its place */
+static unsigned int note_own_data(__u64 address)
+{
+	unsigned int i = num_own;
+
+	if (num_own == MAX_VCPUS)
+		return MAX_VCPUS - 1;
+	for (num_own++; i && own_data[i - 1] > address; i--)
+		own_data[i] = own_data[i - 1];
+	own_data[i] = address;
+	return i;
+}
+
+/* The vCPU that runs; Linux lays their data out in their order, the first one boots without */
+static unsigned int current_vcpu(void)
+{
+	__u64 address = read_register(gs_base);
+
+	if (!(address >> 63))
+		address = read_register(kernel_gs_base);
+	if (!(address >> 63) || address >= KERNEL_IMAGE)
+		return 0;
+	for (unsigned int i = 0; i < num_own; i++) {
+		if (own_data[i] == address)
+			return i;
+	}
+	return note_own_data(address);
+}
+
+static void find_registers(unsigned int vcpu, void *data)
+{
+	struct glib_array *array = qemu_plugin_get_registers();
+	const struct qemu_plugin_reg_descriptor *registers = (void *)array->data;
+
+	(void)vcpu;
+	(void)data;
+	for (unsigned int i = 0; i < array->len; i++) {
+		if (!strcmp(registers[i].name, "gs_base"))
+			gs_base = registers[i].handle;
+		if (!strcmp(registers[i].name, "k_gs_base"))
+			kernel_gs_base = registers[i].handle;
+	}
+}
+
+/* Whether a set does not have the line; it has it then, in place of that used longest ago */
+static bool misses(__u32 *set, unsigned int ways, __u32 line)
+{
+	unsigned int i = 0;
+	bool missed;
+
+	while (i < ways - 1 && set[i] != line)
+		i++;
+	missed = set[i] != line;
+	memmove(set + 1, set, i * sizeof(*set));
+	set[0] = line;
+	return missed;
+}
+
+/* A line that the other vCPU wrote is in none of these caches any more */
+static void look_up(struct cache_model *caches, struct line_count *count, __u32 line, bool gone)
+{
+	for (int level = 0; level < LEVELS; level++) {
+		const struct cache_size *size = &cache_size[level];
+		__u32 *set = &caches->tags[level][line % size->sets * size->ways];
+
+		if (!misses(set, size->ways, line + 1) && !gone)
+			return;
+		count->misses[level]++;
+	}
+}
+
 /* A load or store of the block with this number */
 static void touched(unsigned int vcpu, qemu_plugin_meminfo_t info, __u64 vaddr, void *number)
 {
 	const struct qemu_plugin_hwaddr *hwaddr;
+	struct line_count *count;
+	bool gone;
 	__u64 line;
 
-	if (vcpu >= LINE_VCPUS || bench.state < WARMING_UP)
+	if (!bench.score)
+		vcpu = running_vcpu;
+	if (vcpu >= bench.cores || bench.state < WARMING_UP)
 		return;
 	hwaddr = qemu_plugin_get_hwaddr(info, vaddr);
 	if (!hwaddr || qemu_plugin_hwaddr_is_io(hwaddr))
@@ -351,35 +501,82 @@ static void touched(unsigned int vcpu, qemu_plugin_meminfo_t info, __u64 vaddr, 
 	line = qemu_plugin_hwaddr_phys_addr(hwaddr) >> LINE_BITS;
 	if (line >= NUM_LINES)
 		return;
-	if ((lines[line] & WRITTEN_BY(!vcpu)) && !(lines[line] & HELD_BY(vcpu)))
-		counts_of(vcpu)->blocks[(size_t)number].lines++;
+	gone = (lines[line] & WRITTEN_BY(!vcpu)) && !(lines[line] & HELD_BY(vcpu));
+	count = &bench.caches[vcpu]->blocks[(size_t)number];
+	count->transfers += gone;
+	look_up(bench.caches[vcpu], count, line, gone);
 	if (qemu_plugin_mem_is_store(info))
 		lines[line] = WRITTEN_BY(vcpu);
 	lines[line] |= HELD_BY(vcpu);
 }
 
-/* A block with its number and, above, its instructions */
-static void entered_block(unsigned int vcpu, void *block)
-{
-	struct counts *counts = counts_of(vcpu);
-	size_t n = (size_t)block >> 32;
-	struct block_count *count = &counts->blocks[(__u32)(size_t)block];
-
-	count->entered++;
-	count->insns += n;
-	counts->since_sample += n;
-	if (counts->since_sample >= SAMPLE)
-		sample(vcpu, NULL);
-}
-
 static void watch_lines(struct qemu_plugin_tb *tb, size_t n, size_t number)
 {
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, entered_block, QEMU_PLUGIN_CB_NO_REGS,
-					     (void *)(n << 32 | number));
 	for (size_t i = 0; i < n; i++)
 		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), touched,
 						 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
 						 (void *)number);
+}
+
+static void met_device(unsigned int vcpu, qemu_plugin_meminfo_t info, __u64 vaddr, void *data)
+{
+	const struct qemu_plugin_hwaddr *hwaddr = qemu_plugin_get_hwaddr(info, vaddr);
+
+	(void)vcpu;
+	(void)data;
+	running[running_vcpu].met_device |= hwaddr && qemu_plugin_hwaddr_is_io(hwaddr);
+}
+
+/* Whether a block is the rest of one that has been counted as a whole */
+static bool is_rest(const struct block *block)
+{
+	const struct block *before = running[running_vcpu].block;
+
+	return running[running_vcpu].met_device && before &&
+	       block->first > before->first && block->first <= before->last;
+}
+
+static void count_block(const struct block *block)
+{
+	running_vcpu = current_vcpu();
+	if (running_vcpu < bench.cores) {
+		struct block_count *count = &counts_of(running_vcpu)->blocks[block->number];
+
+		count->entered++;
+		count->insns += is_rest(block) ? 0 : block->insns;
+	}
+	running[running_vcpu].block = block;
+	running[running_vcpu].met_device = false;
+}
+
+static void entered_block(unsigned int vcpu, void *data)
+{
+	static unsigned int left_out;
+	const struct block *block = data;
+
+	/* Until then it is enough to meet each vCPU now and then */
+	if (bench.state >= WARMING_UP)
+		count_block(block);
+	else if (left_out++ % 64 == 0)
+		current_vcpu();
+	counts_of(0)->since_sample += block->insns;
+	if (counts_of(0)->since_sample >= SAMPLE)
+		sample(vcpu, NULL);
+}
+
+/* Drivers, which access devices, are modules */
+static void count_blocks(struct qemu_plugin_tb *tb, size_t n, size_t number)
+{
+	struct block *block = zeroed(1, sizeof(*block));
+
+	block->number = number;
+	block->insns = n;
+	block->first = qemu_plugin_tb_vaddr(tb);
+	block->last = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, n - 1));
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, entered_block, QEMU_PLUGIN_CB_R_REGS, block);
+	for (size_t i = 0; block->first >= MODULES && i < n; i++)
+		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), met_device,
+						 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
 }
 
 /* Instructions one by one: QEMU starts a block anew behind an access to a device */
@@ -407,42 +604,58 @@ static void translated(struct qemu_plugin_tb *tb, void *data)
 	unsigned int number = block_number(qemu_plugin_tb_vaddr(tb));
 
 	(void)data;
+	if (bench.score)
+		count_insns(tb, n, number);
+	else
+		count_blocks(tb, n, number);
 	if (lines)
 		watch_lines(tb, n, number);
-	else
-		count_insns(tb, n, number);
 }
 
 static void idle(unsigned int vcpu, void *data)
 {
-	(void)vcpu;
 	(void)data;
-	bench.idle++;
+	bench.idle += vcpu < bench.cores;
 }
 
 static void watch_lines_from_now(void)
 {
-	lines = calloc(NUM_LINES, sizeof(*lines));
-	for (int vcpu = 0; vcpu < MAX_VCPUS; vcpu++) {
-		bench.counts[vcpu] = calloc(1, sizeof(*bench.counts[vcpu]));
-		if (!lines || !bench.counts[vcpu])
-			fail("lines=on");
+	lines = zeroed(NUM_LINES, sizeof(*lines));
+	for (int vcpu = 0; vcpu < MAX_CORES; vcpu++) {
+		bench.caches[vcpu] = zeroed(1, sizeof(*bench.caches[vcpu]));
+		for (int level = 0; level < LEVELS; level++) {
+			const struct cache_size *size = &cache_size[level];
+
+			bench.caches[vcpu]->tags[level] = zeroed(size->sets * size->ways,
+								 sizeof(__u32));
+		}
 	}
+}
+
+static void tell_vcpus_apart(__u64 id)
+{
+	for (unsigned int core = 0; core < bench.cores; core++)
+		bench.counts[core] = zeroed(1, sizeof(*bench.counts[core]));
+	register_value = g_byte_array_new();
+	qemu_plugin_register_vcpu_init_cb(id, find_registers, NULL);
 }
 
 int qemu_plugin_install(__u64 id, const struct qemu_info_t *info, int argc, char **argv)
 {
-	(void)info;
 	for (int i = 0; i < argc; i++) {
 		if (!strcmp(argv[i], "lines=on")) {
 			watch_lines_from_now();
 		} else if (sscanf(argv[i], "dir=%79s", bench.dir) != 1 &&
-		    sscanf(argv[i], "out=%79s", bench.out) != 1) {
+			   sscanf(argv[i], "out=%79s", bench.out) != 1 &&
+			   (sscanf(argv[i], "cores=%u", &bench.cores) != 1 ||
+			    bench.cores > MAX_CORES)) {
 			fprintf(stderr, "count.so: unknown argument %s\n", argv[i]);
 			return 1;
 		}
 	}
-	if (!lines)
+	if (info->system.smp_vcpus > 1)
+		tell_vcpus_apart(id);
+	else
 		bench.score = qemu_plugin_scoreboard_new(sizeof(struct counts));
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated, NULL);
 	qemu_plugin_register_vcpu_idle_cb(id, idle, NULL);

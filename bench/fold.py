@@ -114,7 +114,7 @@ class Counts:
         blocks = [(int(cpu), int(address, 16), *map(int, counts))
                   for cpu, address, *counts in map(str.split, lines[1:]) if int(cpu) < cores]
         self.blocks = [block[:4] for block in blocks]
-        self.lines = sum(block[4] for block in blocks)
+        self.met = [sum(block[number] for block in blocks) for number in (4, 5, 6)]
         self.kernel = kernel_symbols(system_map, Path(f"{stem}.kallsyms").read_text())
         self.process = Process(Path(f"{stem}.maps").read_text())
 
@@ -122,6 +122,11 @@ class Counts:
     def packets(self):
         """Packets between the marks."""
         return self.total["packets"]
+
+    def lines(self):
+        """Return what loads and stores met in caches, per packet."""
+        names = ("line_transfers_per_pkt", "l1_misses_per_pkt", "l2_misses_per_pkt")
+        return {name: met / self.packets for name, met in zip(names, self.met)}
 
     def insns(self, kernel):
         """Return instructions per packet in the kernel, or in user space."""

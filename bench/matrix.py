@@ -23,7 +23,8 @@ CONTESTANTS = {
     "dpdk-af_xdp": {**AF_XDP, "kernel": "base"},
     "dpdk-af_xdp-patched": {**AF_XDP, "kernel": "patched"},
     "dpdk-scalar": {**TESTPMD, "options": ("--force-max-simd-bitwidth=64",)},
-    "dpdk-vector": TESTPMD,
+    # With i40e see VARIATIONS
+    "dpdk-vector": {**TESTPMD, "nics": ("ixgbe",)},
     # Frames go on as they are: this mode does not touch them. With ixgbe it stands still.
     "dpdk-recycle": {**TESTPMD, "forward": "recycle_mbufs", "workloads": ("l2fwd", "fwd"),
                      "nics": ("i40e",)},
@@ -39,27 +40,48 @@ WORKLOADS = {"rxdrop": (1, 1), "l2fwd": (1, 2), "txonly": (1, 1), "fwd": (2, 2),
 # The same for all unless said: descriptors of the hardware rings and of the socket's, chunks of
 # the umem
 COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "frames": 4096,
-          "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000, "repeat": 3}
+          "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000, "repeat": 3,
+          "caches": False}
 # Of these, what may vary
 SIZES = ("cores", "queues", "mode", "frame", "batch", "frames")
 # Of the generator: with one queue, with several
-FLOWS = (1, 1024)
+FLOWS = (1, 4096)
 # Beyond the usual cells, run once: cards, workload, contestants, what is not as usual
 TWO = ("base-xskmap", "attach")
 THREE = ("base-xskmap", "patched-off", "attach")
+SENDING = ("base-xskmap", "attach", "attach-inorder")
+FORWARDING = (*SENDING, "all")
 COPY = {"program": "veth", "descriptors": 8192, "frames": 16384, "packets": 30000}
+# Chunks for each of many queues: the kernel has 120 bytes for each chunk of the umem and queue
+MANY = {"descriptors": 512, "frames": 1024}
 VARIATIONS = (
     (CARDS, "rxdrop", TWO, {"batch": 256}),
-    (CARDS, "l2fwd", TWO, {"batch": 256}),
-    (CARDS, "l2fwd", TWO, {"frame": 1518}),
-    (CARDS, "l2fwd", TWO, {"frame": "imix"}),
-    (("i40e",), "rxdrop", TWO, {"frames": 2048}),
-    (("i40e",), "rxdrop", TWO, {"frames": 65536}),
+    (CARDS, "l2fwd", FORWARDING, {"batch": 256}),
+    (CARDS, "l2fwd", FORWARDING, {"frame": 1518}),
+    (CARDS, "l2fwd", FORWARDING, {"frame": "imix"}),
+    *((("i40e",), workload, contestants, {"frames": frames, "caches": True})
+      for frames in (2048, 16384, 65536)
+      for workload, contestants in (("rxdrop", TWO), ("l2fwd", FORWARDING))),
+    # Sockets on one umem, one for each queue, all on one core; fwd has twice as many
+    *((CARDS, "rxdrop", TWO, {"queues": queues}) for queues in (2, 4)),
+    *((CARDS, "l2fwd", FORWARDING, {"queues": queues}) for queues in (2, 4)),
+    *((("i40e",), "l2fwd", FORWARDING, {"queues": queues, **MANY}) for queues in (1, 4, 16)),
+    (("i40e",), "fwd", FORWARDING, {"queues": 16, **MANY}),
+    # DPDK's vector path for i40e refills 32 descriptors each time it is called, however many
+    # packets it is asked for: with more, its ring runs empty, and it takes what is not there
+    *((("i40e",), workload, ("dpdk-scalar", "dpdk-vector"), {"batch": 32})
+      for workload in XDPSOCK["workloads"]),
+    (("i40e-ixgbe",), "fwd", ("dpdk-scalar", "dpdk-vector"), {"batch": 32}),
     # The driver polls on one core, by interrupts, the program spins on the other
     (CARDS, "rxdrop", TWO, {"cores": 2}),
+    (CARDS, "txonly", SENDING, {"cores": 2}),
+    (CARDS, "l2fwd", FORWARDING, {"cores": 2}),
     (("veth",), "rxdrop", THREE, {"mode": "skb", **COPY}),
     (("veth",), "rxdrop", THREE, {"mode": "native", **COPY}),
-    (("veth",), "l2fwd", THREE, {"mode": "native", **COPY}),
+    *((("veth",), "rxdrop", TWO, {"mode": "native", **COPY, **many})
+      for many in ({"queues": 8, "descriptors": 2048, "frames": 4096}, {"queues": 64, **MANY})),
+    (("veth",), "l2fwd", (*THREE, "attach-inorder"), {"mode": "skb", **COPY}),
+    (("veth",), "l2fwd", (*THREE, "attach-inorder"), {"mode": "native", **COPY}),
 )
 # The cells that tell the story, and those that CI looks at: contestants, workloads, cards
 QUICK = ((("base-xskmap", "attach"), ("rxdrop", "l2fwd"), ("ixgbe",)),
@@ -103,6 +125,11 @@ def cells(nics=tuple(NICS), subset="all"):
 def size(found, key):
     """Return a size of a cell, which may be from a file of an earlier version."""
     return found.get(key, COMMON[key])
+
+
+def processors(found):
+    """Return how many a cell is measured with: beside two cores there is one that sets the pace."""
+    return 3 if found["cores"] > 1 else 1
 
 
 def unusual(found):

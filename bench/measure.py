@@ -14,6 +14,7 @@ import importlib.util
 import json
 import os
 import queue
+import re
 import signal
 import statistics
 import subprocess
@@ -33,9 +34,9 @@ SRC = Path("/src")
 # Of a port of nicsim and of xdpsock: what says that frames were lost
 LOST_NIC = ("rx_missed", "rx_no_descriptor", "rx_bad_length", "rx_disabled", "rx_filtered")
 LOST_SOCKET = ("rx_dropped", "rx_invalid", "rx_queue_full", "tx_invalid")
-# A few frames are lost before the first poll of a socket and after the last one; with two cores
-# also whenever the one that receives is ahead by a ring
-LOST_SHARE = {1: 0.001, 2: 0.01}
+# A few frames are lost before the first poll of each socket and after the last one; with two cores
+# also whenever the one that receives is ahead by a ring: no more than what two runs differ by
+LOST_SHARE = {1: 0.001, 2: 0.05}
 # Seconds for a boot to the first cell, or for a cell; they take some 15 and 5, and longer where
 # cache lines are looked at or the machine does something else, too
 LONGEST = 240
@@ -59,35 +60,44 @@ class Progress:
         elapsed = time.monotonic() - self.start
         left = elapsed / self.done * (self.total - self.done)
         print(f"[{self.done}/{self.total}, {self.clock(elapsed)}, about {self.clock(left)} left] "
-              f"{cell['nic']} {report.workload(cell)} {cell['contestant']} run {cell['run']}: "
-              f"{text}", flush=True)
+              f"{name_of(cell)} run {cell['run']}: {text}", flush=True)
 
 
 def boot_of(cell):
     """Return what has to be the same for cells that share a boot."""
     return str((cell["run"], cell["kernel"], cell["program"] == "testpmd", cell["frame"],
-                cell["cores"], cell["queues"] > 1))
+                cell["cores"], cell["queues"] > 1, looks_at_lines(cell)))
+
+
+def looks_at_lines(cell):
+    """Tell whether a cell is also for what loads and stores meet in caches."""
+    return cell["cores"] > 1 or cell["caches"]
 
 
 def boot_command(name, cells, cells_file):
     """Return the command that boots a guest for these cells.
 
-    Beside two cores there is one that sets the pace: bench/guest/pace.c.
+    Processors beyond the first one are there for the cells that want them: while they are not
+    online, they cost nothing.
     """
     folder, cell = f"/out/boot/{name}", cells[0]
-    cpus, lines = (3, ",lines=on") if cell["cores"] > 1 else (1, "")
+    cpus = max(max(matrix.processors(cell), 1 if cell["nic"] == "veth" else cell["queues"])
+               for cell in cells)
+    lines = ",lines=on" if looks_at_lines(cell) else ""
     wires = [word for port in range(len(matrix.PORTS)) for word in (
         "--wire", f"gen:{port},size={cell['frame']},flows={matrix.FLOWS[cell['queues'] > 1]},"
         "start=off")]
-    # Linux has one queue for each processor that there might be
-    boot = "norandmaps spectre_v2=retpoline" + (" possible_cpus=64" if cell["queues"] > 1 else "")
+    # One processor is told how fast it is, so that others need not find out when they come
+    boot = "norandmaps spectre_v2=retpoline maxcpus=1 tsc=reliable cpu_init_udelay=0 lpj=4000000"
     return ["nice", SRC / "lab/boot.sh", "--icount", "--cpus", str(cpus), "--name", name,
             "--timeout", str(LONGEST * (1 + len(cells))), "--append", boot,
             # Misbehaviour is the cell's in which it was
-            "--any-events", "--nic", ",".join(model for model, _ in matrix.PORTS), *wires, "--qemu-opt", "-chardev", "--qemu-opt",
+            "--any-events", "--nic", ",".join(model for model, _ in matrix.PORTS), *wires,
+            "--qemu-opt", "-chardev", "--qemu-opt",
             f"socket,id=bench,path={folder}/bench.sock,server=on,wait=off",
             "--qemu-opt", "-device", "--qemu-opt", "virtserialport,chardev=bench,name=bench",
-            "--qemu-opt", "-plugin", "--qemu-opt", f"file={OUT}/count.so,dir={folder},out={RAW}{lines}",
+            "--qemu-opt", "-plugin", "--qemu-opt", f"file={OUT}/count.so,dir={folder},out={RAW},"
+            f"cores={cell['cores']}{lines}",
             cell["kernel"], "--", "python3", "/src/bench/guest/cells.py", cells_file]
 
 
@@ -173,7 +183,7 @@ class Group:
     def failed(self, name, why, for_good):
         """Say why a cell failed, and forget it if it was for good."""
         cell = self.waiting[name]
-        text = f"{cell['nic']} {report.workload(cell)} {cell['contestant']} run {cell['run']}: {why}"
+        text = f"{name_of(cell)} run {cell['run']}: {why}"
         self.troubles.append(f"{'failed' if for_good else 'tried again'}: {text}")
         if for_good:
             del self.waiting[name]
@@ -193,14 +203,14 @@ def lost(before, after, program):
     return {key: count for key, count in found.items() if count}
 
 
-def why_invalid(counts, ports, losses, cores=1):
+def why_invalid(counts, ports, losses, cores=1, queues=1):
     """Return why a run must not be believed, or an empty string."""
     total = counts.total
     if total["idle"] and cores == 1:
         return f"the guest was idle {total['idle']} times"
     if total["starved"]:
         return f"no frame waited in {total['starved']} of {total['samples']} samples"
-    if sum(losses.values()) > LOST_SHARE[cores] * total["packets"]:
+    if sum(losses.values()) > LOST_SHARE[cores] * total["packets"] * queues:
         return f"frames were lost: {losses}"
     before, after = (collections.Counter({(number, name): count
                                           for number, port in enumerate(side)
@@ -226,7 +236,7 @@ def measured(cell):
     counts = fold.Counts(stem, f"/out/build-{cell['kernel']}/System.map", cell["cores"])
     said = json.loads(Path(f"{stem}.json").read_text())
     losses = lost(said["before"], said["after"], said["program"])
-    lines = {"line_transfers_per_pkt": counts.lines / counts.packets} if cell["cores"] > 1 else {}
+    lines = counts.lines() if looks_at_lines(cell) else {}
     return {
         "insn_per_pkt": counts.insns(kernel=True) + counts.insns(kernel=False),
         "kernel_insn_per_pkt": counts.insns(kernel=True),
@@ -236,7 +246,8 @@ def measured(cell):
         "wakeups_per_pkt": counts.entered("try_to_wake_up".__eq__),
         "polls_per_pkt": counts.entered(is_poll), **lines,
         "packets": counts.packets, "lost": losses,
-        "why": why_invalid(counts, (said["before"], said["after"]), losses, cell["cores"]),
+        "why": why_invalid(counts, (said["before"], said["after"]), losses, cell["cores"],
+                           cell["queues"]),
         "functions": counts.functions(),
     }
 
@@ -251,8 +262,8 @@ def merge(cell, runs):
     if len({run["image"] for run in runs}) > 1:
         reasons.add("the kernel was built anew between the runs")
     why = "; ".join(sorted(reasons))
-    result = {key: cell[key] for key in ("nic", "workload", "contestant", "kernel", *matrix.SIZES,
-                                         "descriptors")}
+    result = {key: cell[key] for key in ("nic", "workload", "contestant", "kernel", "program",
+                                         *matrix.SIZES, "descriptors")}
     for key, value in middle.items():
         if key.endswith("_pkt"):
             result[key] = round(value, 4)
@@ -307,6 +318,8 @@ def parse():
     parser.add_argument("--nic", action="append", choices=matrix.NICS, help="only this card")
     parser.add_argument("--only", action="append", default=[], metavar="WORD",
                         help="only this contestant or workload; of both, if both are named")
+    parser.add_argument("--match", metavar="REGEX",
+                        help="only cells with this in the name that --list gives them")
     parser.add_argument("--usual", action="store_true",
                         help="only frames of 64 bytes, batches of 64 and so on")
     parser.add_argument("--repeat", type=int, help="runs of the cells that run more than once (3)")
@@ -315,8 +328,20 @@ def parse():
     parser.add_argument("--list", action="store_true", help="name the cells, run none")
     parser.add_argument("--results", type=Path, metavar="FOLDER",
                         help="as the lab sees it (/src/results; quick: /out/bench/quick)")
-    parser.add_argument("--commit", default="unknown", help=argparse.SUPPRESS)
+    parser.add_argument("--tree", action="append", default=[], help=argparse.SUPPRESS)
     return parser.parse_args()
+
+
+def trees_of(cell, trees):
+    """Return what says which source a cell was measured with: git's names of trees."""
+    xdpsock = cell["program"] in ("xdpsock", "veth")
+    return {"kernel_tree": trees.get(cell["kernel"], "unknown"),
+            **({"xdpsock_tree": trees.get("xdpsock", "unknown")} if xdpsock else {})}
+
+
+def name_of(cell):
+    """Return what a cell is called."""
+    return f"{cell['nic']} {report.workload(cell)} {cell['contestant']}"
 
 
 def chosen(args):
@@ -328,7 +353,7 @@ def chosen(args):
         names = {cell[key] for cell in found} & set(args.only)
         if names:
             found = [cell for cell in found if cell[key] in names]
-    return found
+    return [cell for cell in found if re.search(args.match or "", name_of(cell))]
 
 
 def main():
@@ -336,8 +361,7 @@ def main():
     args = parse()
     cells = chosen(args)
     if args.list:
-        print("\n".join(f"{cell['nic']} {report.workload(cell)} {cell['contestant']}"
-                        for cell in cells))
+        print("\n".join(map(name_of, cells)))
         return 0
     results = args.results or (SRC / "results" if not args.quick and not args.small else
                                OUT / ("quick" if args.quick else "small"))
@@ -350,7 +374,7 @@ def main():
     # Not at the end only: it takes long
     for found, troubles in run_all(cells, 1 if args.quick or args.small else args.repeat):
         for cell, _ in found:
-            cell["commit"] = args.commit
+            cell |= trees_of(cell, dict(tree.split("=") for tree in args.tree))
         result = report.write(results, base_version(), found, troubles, args.merge)
     print(report.text(result))
     print(f"{len(found)} of {len(cells)} cells in {Progress.clock(time.monotonic() - start)} "

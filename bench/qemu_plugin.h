@@ -14,7 +14,17 @@
 #define QEMU_PLUGIN_VERSION 7
 #define QEMU_PLUGIN_EXPORT __attribute__((visibility("default")))
 
-struct qemu_info_t;
+struct qemu_info_t {
+	const char *target_name;
+	struct {
+		int min, cur;
+	} version;
+	bool system_emulation;
+	struct {
+		int smp_vcpus, max_vcpus;
+	} system;
+};
+
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_plugin_scoreboard;
@@ -27,7 +37,7 @@ struct qemu_plugin_u64 {
 
 enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64, QEMU_PLUGIN_INLINE_STORE_U64 };
 
-enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_CB_R_REGS };
 
 enum qemu_plugin_cond { QEMU_PLUGIN_COND_GE = 7 };
 
@@ -41,12 +51,37 @@ typedef void (*qemu_plugin_vcpu_mem_cb)(unsigned int vcpu, qemu_plugin_meminfo_t
 					__u64 vaddr, void *data);
 typedef void (*qemu_plugin_tb_cb)(struct qemu_plugin_tb *tb, void *data);
 
+/* Of GLib, which QEMU is linked to: arrays, the second one of bytes */
+struct glib_array {
+	char *data;
+	unsigned int len;
+};
+
+struct glib_bytes;
+struct glib_bytes *g_byte_array_new(void);
+struct glib_bytes *g_byte_array_set_size(struct glib_bytes *array, unsigned int length);
+
+struct qemu_plugin_register;
+struct qemu_plugin_reg_descriptor {
+	struct qemu_plugin_register *handle;
+	const char *name;
+	const char *feature;
+	bool is_readonly;
+};
+
+/* Those of a vCPU, an array of descriptors; to be called as it is made */
+struct glib_array *qemu_plugin_get_registers(void);
+/* Appends the value of the vCPU that runs */
+int qemu_plugin_read_register(struct qemu_plugin_register *handle, struct glib_bytes *buf);
+
+void qemu_plugin_register_vcpu_init_cb(__u64 id, qemu_plugin_vcpu_cb cb, void *data);
 void qemu_plugin_register_vcpu_tb_trans_cb(__u64 id, qemu_plugin_tb_cb cb, void *data);
 void qemu_plugin_register_vcpu_idle_cb(__u64 id, qemu_plugin_vcpu_cb cb, void *data);
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 __u64 qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t idx);
+__u64 qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 
 void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb,
 						       enum qemu_plugin_op op,
@@ -72,7 +107,6 @@ __u64 qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *hwaddr);
 
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
 void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned int vcpu);
-int qemu_plugin_num_vcpus(void);
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(__u64 id, const struct qemu_info_t *info, int argc,
 					   char **argv);

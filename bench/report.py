@@ -8,7 +8,8 @@ import matrix
 COLUMNS = (("insn/packet", "insn_per_pkt", ".1f"), ("kernel", "kernel_insn_per_pkt", ".1f"),
            ("user", "user_insn_per_pkt", ".1f"), ("thunks", "thunks_per_pkt", ".2f"),
            ("syscalls", "syscalls_per_pkt", ".4f"), ("wakeups", "wakeups_per_pkt", ".4f"),
-           ("lines", "line_transfers_per_pkt", ".2f"),
+           ("lines", "line_transfers_per_pkt", ".2f"), ("L1 misses", "l1_misses_per_pkt", ".2f"),
+           ("L2 misses", "l2_misses_per_pkt", ".2f"),
            ("virtual Mpps", "virtual_mpps", ".2f"), ("spread %", "spread_pct", ".2f"))
 # What must cost the same on both kernels; percent that do not count
 UNCHANGED = {"patched-off": "base-xskmap", "patched-control": "base-control"}

@@ -30,12 +30,12 @@ MAPS = """400000-401000 r--p 00000000 00:00 1    /nowhere/program
 7000000-7001000 r-xp 00000000 00:00 0
 """
 BLOCKS = """{"packets": 10, "insns": 1000, "idle": 0, "samples": 3, "starved": 0}
-0 ffffffff81001000 5 100 0
-0 ffffffff81001010 5 100 1
-0 ffffffff81002000 30 300 2
-1 ffffffffa0000040 10 200 3
-0 401004 10 250 4
-0 9000000 1 50 5
+0 ffffffff81001000 5 100 0 10 0
+0 ffffffff81001010 5 100 10 20 10
+0 ffffffff81002000 30 300 20 20 0
+1 ffffffffa0000040 10 200 30 30 10
+0 401004 10 250 40 40 0
+0 9000000 1 50 50 60 10
 """
 
 
@@ -90,8 +90,9 @@ class Counts(unittest.TestCase):
         self.assertEqual(self.counts.insns(kernel=False), 30)
 
     def test_lines(self):
-        """Cache lines that went from core to core are added up."""
-        self.assertEqual(self.counts.lines, 0 + 1 + 2 + 3 + 4 + 5)
+        """Cache lines that went from core to core, and misses, are added up."""
+        self.assertEqual(self.counts.lines(), {"line_transfers_per_pkt": 15,
+                                               "l1_misses_per_pkt": 18, "l2_misses_per_pkt": 3})
 
     def test_entered(self):
         """Only the first block of a function counts as a call."""
@@ -155,6 +156,14 @@ class Runs(unittest.TestCase):
             self.assertLessEqual({matrix.identity(cell) for cell in matrix.cells(subset=subset)},
                                  set(names))
 
+    def test_trees(self):
+        """A cell says of which sources it is, as far as it runs them."""
+        trees = {"base": "1", "patched": "2", "xdpsock": "3"}
+        self.assertEqual(measure.trees_of(self.cell, trees),
+                         {"kernel_tree": "2", "xdpsock_tree": "3"})
+        self.assertEqual(measure.trees_of(matrix.cell("ixgbe", "dpdk-scalar", "l2fwd"), trees),
+                         {"kernel_tree": "1"})
+
     def test_one_bad_run(self):
         """A cell is as good as the worst of its runs, and all are of one kernel."""
         other = {**run_of(100), "image": "2"}
@@ -162,6 +171,28 @@ class Runs(unittest.TestCase):
         cell, _ = measure.merge(self.cell, [run_of(100), run_of(100, "idle")])
         self.assertFalse(cell["valid"])
         self.assertIn("invalid: idle", report.table({"cells": [cell]}))
+
+
+class Guests(unittest.TestCase):
+    """Cells that need the same guest share one."""
+
+    def test_processors(self):
+        """There are as many processors as the driver is to have queues, and those of two cores."""
+        def cpus(nic, *changes):
+            cells = [matrix.cell(nic, "attach", "rxdrop", **change) for change in changes]
+            command = list(map(str, measure.boot_command("test", cells, "cells")))
+            return command[command.index("--cpus") + 1]
+
+        self.assertEqual([cpus("i40e", {}), cpus("i40e", {"cores": 2})], ["1", "3"])
+        self.assertEqual(cpus("i40e", {"queues": 4}, {"queues": 2}), "4")
+        self.assertEqual(cpus("veth", {"queues": 64}), "1")
+
+    def test_boots(self):
+        """What looks at cache lines has a boot of its own: it is slow."""
+        few, many, caches = ({**matrix.cell("i40e", "attach", "rxdrop", **changes), "run": 1}
+                             for changes in ({"queues": 2}, {"queues": 4}, {"caches": True}))
+        self.assertEqual(measure.boot_of(few), measure.boot_of(many))
+        self.assertNotEqual(measure.boot_of(few), measure.boot_of(caches))
 
 
 class Boots(unittest.TestCase):

@@ -1,24 +1,35 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/build.sh base|patched [TARGET...]: builds a kernel for the lab, in
-# out/build-base or out/build-patched; targets are bzImage and modules.
+# lab/build.sh KERNEL [TARGET...]: builds a kernel for the lab, in out/build-KERNEL; targets
+# are bzImage and modules.
 #
-# Builds what is in out/linux (patched) or out/linux-base (base), also work that
-# is not committed. Takes a second when nothing has changed since the last time.
+#   base                     what is in out/linux-base
+#   patched                  what is in out/linux
+#   kasan, lockdep, kcsan    the same, with what finds such faults: lab/kconfig/KERNEL.config
+#   base-kasan and so on     the base with that
+#
+# Builds also work that is not committed. Takes a second when nothing has changed since the
+# last time.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 in_lab "$@"
 
-declare -A TREES=([base]=$OUT/linux-base [patched]=$OUT/linux)
 kernel=${1:-}
-tree=${TREES[${kernel:-none}]:-}
-[[ -n $tree ]] || need "which kernel, base or patched? See --help"
+case $kernel in
+base) fragments=(base) ;;
+patched) fragments=(patched) ;;
+kasan | lockdep | kcsan) fragments=(patched "$kernel") ;;
+base-kasan | base-lockdep | base-kcsan) fragments=(base "${kernel#base-}") ;;
+*) need "which kernel? See --help" ;;
+esac
 shift
 (($#)) || set -- bzImage modules
+declare -A TREES=([base]=$OUT/linux-base [patched]=$OUT/linux)
+tree=${TREES[${fragments[0]}]}
 build=$OUT/build-$kernel
-fragments=({core,net,check,"$kernel"}.config)
+fragments=({core,net,check}.config "${fragments[@]/%/.config}")
 
 # Identifies what is in the tree now, committed or not.
 tree_id() {

@@ -17,7 +17,7 @@ GROUPS_ALL=(static lab nicsim uapi kunit attach inorder recycle samples demo ixg
 	mends xskxceiver dpdk soak bench bisect deb)
 # Not in a run without arguments: they take many minutes, and limits of wall-clock time in
 # the first are hard for a slow machine.
-GROUPS_LONG=(xskxceiver-ixgbe xskxceiver-i40e)
+GROUPS_LONG=(xskxceiver-ixgbe xskxceiver-i40e kasan lockdep kcsan)
 (($#)) || set -- "${GROUPS_ALL[@]}"
 for group in "$@"; do
 	[[ -x $LAB/tests/$group.sh ]] || need "no group $group; there are: ${GROUPS_ALL[*]} ${GROUPS_LONG[*]}"

@@ -16,6 +16,14 @@ LOUD = {
                "[    2.123456] WARNING: CPU: 0 PID: 7 at net/xdp/xsk.c:1 f+0x1/0x2",
     "caller id": "[    2.123456][  T123] BUG: KASAN: slab-use-after-free in f+0x1/0x2",
     "lockdep": "[    2.123456] WARNING: possible circular locking dependency detected",
+    "wait context": "[    2.123456] [ BUG: Invalid wait context ]",
+    "lock key": "[    2.123456] INFO: trying to register non-static key.",
+    "sleeping": "[    2.123456] BUG: sleeping function called from invalid context at a.c:1",
+    "data race": "[    2.123456] BUG: KCSAN: data-race in f / g",
+    "dma": "[    2.1] ------------[ cut here ]------------\n"
+           "[    2.1] DMA-API: ixgbe 0000:01:00.0: device driver frees DMA memory with wrong size\n"
+           "[    2.1] WARNING: CPU: 0 PID: 7 at kernel/dma/debug.c:1 check_unmap+0x1/0x2",
+    "dma debugging": "[    2.123456] DMA-API: cacheline tracking ENOMEM, dma-debug disabled",
     "rcu usage": "[    2.123456] WARNING: suspicious RCU usage",
     "slab": "[    2.123456] BUG kmalloc-64 (Not tainted): Poison overwritten",
     "oops": "[    2.123456] Oops: general protection fault, 0000 [#1] SMP",

@@ -11,6 +11,8 @@ and CELL.maps.
 import contextlib
 import json
 import os
+import random
+import re
 import select
 import signal
 import subprocess
@@ -20,7 +22,7 @@ from pathlib import Path
 sys.path[:0] = ["/src/lab/guest", "/src/bench"]
 # pylint: disable=wrong-import-position
 import matrix  # noqa: E402
-from harness import Nicsim, eventually, shell  # noqa: E402
+from harness import Nicsim, eventually, flow_control, shell  # noqa: E402
 
 OUT = Path("/out/bench/raw")
 DRIVERS = Path("/sys/bus/pci/drivers")
@@ -56,11 +58,30 @@ def let_drive(driver, ports):
         (device_of(port) / "driver_override").write_text(driver + "\n")
 
 
+def online(number):
+    """Have so many processors."""
+    for cpu in range(1, os.sysconf("SC_NPROCESSORS_CONF")):
+        file = Path(f"/sys/devices/system/cpu/cpu{cpu}/online")
+        if int(file.read_text()) != (cpu < number):
+            file.write_text(str(int(cpu < number)))
+
+
+def spread(interface):
+    """Let flows come to the same queues each time, and wait where a queue has no room."""
+    table = shell(f"ethtool -x {interface}")
+    size = len(re.search(r"RSS hash key:\s+(\S+)", table)[1].split(":"))
+    key = ":".join(f"{byte:02x}" for byte in random.Random(1).randbytes(size))
+    shell(f"ethtool -X {interface} hkey {key}")
+    flow_control(interface)
+
+
 class Kernel:
     """The interfaces with their Linux drivers."""
 
     def __init__(self, cell):
         self.cell = cell
+        # A driver has at most one queue for each processor
+        online(max(matrix.processors(cell), cell["queues"]))
         let_drive("none", range(len(matrix.PORTS)))
         let_drive("", cell["ports"])
         shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.core.bpf_jit_enable=1 "
@@ -73,8 +94,10 @@ class Kernel:
                   f"ip link set {name} promisc on up")
             if cell["cores"] == 1:
                 shell(f"echo 2 > /sys/class/net/{name}/napi_defer_hard_irqs; "
-                      f"echo 200000 > /sys/class/net/{name}/gro_flush_timeout")
-            else:
+                      f"echo {200000 * cell['queues']} > /sys/class/net/{name}/gro_flush_timeout")
+            if cell["queues"] > 1:
+                spread(name)
+            if cell["cores"] > 1 or cell["queues"] > 1:
                 shell(f"for irq in $(sed -n '/{name}/s/:.*//p' /proc/interrupts); do "
                       f"echo {CPU_NAPI} > /proc/irq/$irq/smp_affinity_list; done")
 
@@ -112,6 +135,7 @@ class Xdpsock(Kernel):
             line = self.process.stderr.readline()
             assert line, f"xdpsock ended: {said}"
             said += line
+        online(matrix.processors(cell))
         # Virtual time passes at once while nobody computes
         self.process.send_signal(signal.SIGSTOP)
         eventually("link", self.link_is_up)
@@ -153,14 +177,17 @@ class Veth(Xdpsock):
 
     def __init__(self, cell):  # pylint: disable=super-init-not-called
         self.cell = cell
+        queues = f"numrxqueues {cell['queues']} numtxqueues {cell['queues']}"
         shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.core.bpf_jit_enable=1 "
-              "kernel.kptr_restrict=0; ip link add va type veth peer name vb; "
+              f"kernel.kptr_restrict=0; ip link add va {queues} type veth peer name vb {queues}; "
               "ip link set va up; ip link set vb up")
         self.interfaces = ["va"]
         self.start()
         self.sender = subprocess.Popen(
-            [*self.command(), "/out/bench/user/xdpsock", "-i", "vb", "--txonly", "-S", f"--batch-size={cell['batch']}",
-             "-n", "86400", *cell["options"]], stdout=subprocess.DEVNULL)
+            [*self.command(), "/out/bench/user/xdpsock", "-i", "vb", "--txonly", "-S",
+             f"--batch-size={cell['batch']}", f"--queues={cell['queues']}",
+             f"--frames={max(4096, 256 * cell['queues'])}", "-n", "86400", *cell["options"]],
+            stdout=subprocess.DEVNULL)
 
     def link_is_up(self):
         return True
@@ -271,14 +298,15 @@ class AfXdp(Testpmd):
 
     def take(self, cell):
         self.kernel = Kernel(cell)
-        return ["--no-pci", "--vdev", f"net_af_xdp0,iface={self.kernel.interfaces[0]},start_queue=0,"
-                f"queue_count=1,busy_budget={cell['budget']}"]
+        return ["--no-pci", "--vdev", f"net_af_xdp0,iface={self.kernel.interfaces[0]},"
+                f"start_queue=0,queue_count=1,busy_budget={cell['budget']}"]
 
     def give_back(self):
         self.kernel.end()
 
 
-PROGRAMS = {"xdpsock": Xdpsock, "veth": Veth, "control": Control, "testpmd": Testpmd, "af_xdp": AfXdp}
+PROGRAMS = {"xdpsock": Xdpsock, "veth": Veth, "control": Control, "testpmd": Testpmd,
+            "af_xdp": AfXdp}
 
 
 def measure(cell):
@@ -324,10 +352,13 @@ def run(cell):
 
 def main():
     """Run them all; a cell that fails is named and left out."""
-    if os.cpu_count() > 1:
+    cells = json.loads(Path(sys.argv[1]).read_text())
+    os.sched_setaffinity(0, {CPU_NAPI})
+    if cells[0]["cores"] > 1:
+        online(matrix.processors(cells[0]))
         os.sched_setaffinity(0, {CPU_PACE})
         subprocess.Popen(["/out/bench/pace"])  # pylint: disable=consider-using-with
-    for cell in json.loads(Path(sys.argv[1]).read_text()):
+    for cell in cells:
         print(f"cell {cell['id']} begins", flush=True)
         try:
             run(cell)

@@ -2,6 +2,7 @@
 """What tests in a guest share: TAP, commands, xdpsock, transfers, and nicsim's control."""
 
 import contextlib
+import gzip
 import hashlib
 import json
 import os
@@ -14,6 +15,16 @@ from pathlib import Path
 
 BIN = Path("/out/user")
 PEER_PORT = 5001
+
+
+def slowness():
+    """Return how much longer than usual things may take on this kernel."""
+    with gzip.open("/proc/config.gz", "rt") as config:
+        return 5 if re.search(r"^CONFIG_(KASAN|PROVE_LOCKING|KCSAN)=y", config.read(), re.M) else 1
+
+
+SLOW = slowness()
+PATIENCE = 20 * SLOW  # seconds
 
 
 class Tap:
@@ -46,7 +57,7 @@ class Tap:
 def shell(command, timeout=120):
     """Run a command line and return what it printed; it has to succeed."""
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False,
-                          timeout=timeout)
+                          timeout=timeout * SLOW)
     assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout
 
@@ -65,13 +76,13 @@ def unanswered():
 def ping(address, count=20, options=""):
     """Ping, 100 times a second, without a loss; ping itself gives up on what is late."""
     before = unanswered()
-    said = shell(f"ping -q -c {count} -i 0.01 -w 20 {options} {address} || true")
+    said = shell(f"ping -q -c {count} -i 0.01 -w {PATIENCE} {options} {address} || true")
     received = re.search(r" (\d+) received", said)
     assert received and int(received[1]) >= count, said
-    eventually(f"no loss: {said}", lambda: unanswered() <= before, 5)
+    eventually(f"no loss: {said}", lambda: unanswered() <= before, 5 * SLOW)
 
 
-def eventually(what, check, seconds=20):
+def eventually(what, check, seconds=PATIENCE):
     """Wait until `check` returns something true, and return that."""
     end = time.monotonic() + seconds
     while True:
@@ -107,14 +118,14 @@ def start_and_wait(*args):
 
 def finish(process):
     """Wait for an xdpsock and return its final line, parsed."""
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=60 * SLOW)
     assert process.returncode == 0, f"status {process.returncode}: {err}"
     return json.loads(out.splitlines()[-1])
 
 
 def stop(process):
     """End an xdpsock once it has had the time to receive what is under way."""
-    time.sleep(1)
+    time.sleep(SLOW)
     process.send_signal(signal.SIGINT)
     return finish(process)
 
@@ -164,7 +175,7 @@ def xdp_bench(action, interface, *args):
             yield
         finally:
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=30)
+            _, said = process.communicate(timeout=30 * SLOW)
         assert process.returncode == 0, said
 
 
@@ -236,7 +247,7 @@ def exactly(connection, size):
 def transfer(address, size):
     """Send `size` bytes to the peer, get as many from it, and compare their checksums."""
     data = os.urandom(1 << 20) * (size >> 20)
-    with socket.create_connection((address, PEER_PORT), timeout=60) as connection:
+    with socket.create_connection((address, PEER_PORT), timeout=60 * SLOW) as connection:
         connection.sendall(f"put {len(data):12}".encode())
         connection.sendall(data)
         digest = exactly(connection, 32)

@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 
 import xsk as api
-from harness import (Nicsim, Tap, eventually, finish, flow_control, links_up, shell,
-                     start_and_wait, stats)
+from harness import (PATIENCE, SLOW, Nicsim, Tap, eventually, finish, flow_control, links_up,
+                     shell, start_and_wait, stats)
 from xsk import CHUNK, OFF, ON, SWITCHING, Umem, Xsk
 
 DRIVERS = {"i40e": (0, 1), "ixgbe": (2, 3)}
@@ -104,7 +104,7 @@ def forward(ways, ports, frames, each_time=lambda: None):
     for done in range(0, frames, ROUND):
         count = min(ROUND, frames - done)
         generate(count, *ports)
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while not all(good(port) >= first + done + count for port in ports):
             assert time.monotonic() < end, (
                 f"{done} + {count} frames: {[describe(*way) for way in ways]}, "
@@ -122,7 +122,7 @@ def forward(ways, ports, frames, each_time=lambda: None):
 def receive(opened, ports, count):
     """Receive so many frames, keep them, and return the chunks that they are in."""
     found = []
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while len(found) < count:
         # Not more than the device has descriptors
         generate(min(-((len(found) - count) // len(ports)), ROUND), *ports)
@@ -145,13 +145,13 @@ def census(ports, opened, chunks=CHUNKS):
 
 def settle(ways):
     """Forward what is still on its way, until nothing comes."""
-    quiet = time.monotonic() + 0.3
-    end = quiet + 20
+    quiet = time.monotonic() + 0.3 * SLOW
+    end = quiet + PATIENCE
     while time.monotonic() < quiet:
         assert time.monotonic() < end, [describe(*way) for way in ways]
         for source, out in ways:
             if source.forward(out) or out.tx.used:
-                quiet = time.monotonic() + 0.3
+                quiet = time.monotonic() + 0.3 * SLOW
             out.kick()
             source.kick()
 
@@ -541,7 +541,7 @@ def xdpsock(ports):
     generate(FRAMES, *ports)
     time.sleep(0.1)
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
+    process.communicate(timeout=30 * SLOW)
     for port in ports:
         nicsim("gen", port, "stop")
     process = forwarder(*ports)

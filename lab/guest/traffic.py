@@ -3,9 +3,9 @@
 """Traffic through the ports of a card, the same for each way in which nicsim keeps time.
 
 eth0 is a tap of the lab, where lab/guest/peer.py listens. eth1 gets generator frames and is
-checked by a sink, which sits at eth2, too. Prints TAP. Arguments: the driver; "patched" or
-"base"; the timings, with commas; a regular expression for the names of tests. SWITCHES in the
-environment says how often the storm switches, 200 times without.
+checked by a sink, which sits at eth2, too. Prints TAP. Arguments: the driver; the kernel,
+"base" or one with the series; the timings, with commas; a regular expression for the names of
+tests. SWITCHES in the environment says how often the storm switches, 200 times without.
 
 A test has fewer frames than the rings have descriptors: a processor of the guest that kicks
 the port in a loop keeps the others out of QEMU for up to 0.2 s (its big lock is not fair), and
@@ -20,8 +20,8 @@ import re
 import sys
 import time
 
-from harness import (Nicsim, Tap, eventually, finish, links_up, one_queue, ping, shell, start,
-                     start_and_wait, stop, transfer, xdp_bench)
+from harness import (SLOW, Nicsim, Tap, eventually, finish, links_up, one_queue, ping, shell,
+                     start, start_and_wait, stop, transfer, xdp_bench)
 
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
@@ -73,7 +73,7 @@ def xdp(action, sink, frames, *args):
     with xdp_bench(action, "eth1", *args), comes_out(sink, frames):
         before = handed_up()
         nicsim.generate(PORT, FRAMES)
-        time.sleep(1)
+        time.sleep(SLOW)
         assert handed_up() - before == FRAMES, handed_up() - before
 
 
@@ -159,7 +159,7 @@ def resets(how, copy, busy):
         shell(RESET[sys.argv[1]])
         links_up("eth1")
     nicsim("gen", PORT, "stop")
-    time.sleep(1)
+    time.sleep(SLOW)
     with comes_out():
         nicsim.generate(PORT, FRAMES)
         result = stop(socket)
@@ -181,7 +181,7 @@ def storm():
     shell(f"for i in $(seq {SWITCHES}); do ip link set eth1 xdpdrv pinned {PROGRAMS}/drop && "
           "ip link set eth1 xdpdrv off || exit; done", timeout=60 + SWITCHES)
     nicsim("gen", PORT, "stop")
-    time.sleep(1)
+    time.sleep(SLOW)
     verify = nicsim.port(PORT)["wire"]["sink"]["verify"]
     assert verify["good"] and not verify["bad"] + verify["duplicate"] + verify["out_of_order"], verify
     links_up("eth1")
@@ -220,7 +220,7 @@ def main():
     """Run the tests of one kernel."""
     tap = Tap(nicsim.no_event)
     set_up()
-    hows = ("xskmap", "attach") if sys.argv[2] == "patched" else ("xskmap",)
+    hows = ("xskmap",) if sys.argv[2] == "base" else ("xskmap", "attach")
     wanted = sys.argv[4] if len(sys.argv) > 4 else ""
     for timing in sys.argv[3].split(","):
         for port in range(3):

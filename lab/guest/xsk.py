@@ -14,6 +14,8 @@ import struct
 import time
 from collections import namedtuple
 
+from harness import SLOW
+
 AF_XDP, SOL_XDP = 44, 283
 MMAP_OFFSETS, RX_RING, TX_RING, UMEM_REG, FILL_RING, COMPLETION_RING, STATISTICS = range(1, 8)
 ATTACH, TX_INORDER, RECYCLE = 257, 258, 259
@@ -35,6 +37,8 @@ PASSING = (errno.EAGAIN, errno.EBUSY, errno.ENOBUFS, errno.ENETDOWN)
 
 # In the machine's own format Python reads and writes it at once, in "=I" byte by byte
 INDEX = struct.Struct("I")
+# Python's own bind() does not know the family
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Ring:
@@ -156,17 +160,21 @@ class Xsk:
                                socket.if_nametoindex(interface), queue,
                                share.socket.fileno() if share else 0))
 
+    def _call(self, function, *args):
+        """Make a system call with the socket as its first argument. Return 0 or an errno."""
+        return ctypes.get_errno() if function(self.socket.fileno(), *args) else 0
+
     def _set(self, option, value):
-        self.socket.setsockopt(SOL_XDP, option, value)
+        error = self._call(LIBC.setsockopt, SOL_XDP, option, value, len(value))
+        if error:
+            raise OSError(error, f"option {option}: {os.strerror(error)}")
 
     def _bind(self, address):
-        # Python's own bind() does not know the family
-        libc = ctypes.CDLL(None, use_errno=True)
         # The kernel frees a queue a moment after its socket was closed
-        for _ in range(100):
-            if not libc.bind(self.socket.fileno(), address, len(address)):
+        for _ in range(100 * SLOW):
+            error = self._call(LIBC.bind, address, len(address))
+            if not error:
                 return
-            error = ctypes.get_errno()
             if error != errno.EBUSY:
                 break
             time.sleep(0.01)
@@ -206,4 +214,5 @@ class Xsk:
         for name in RINGS:
             if getattr(self, name):
                 getattr(self, name).memory.close()
-        self.socket.close()
+        self._call(LIBC.close)
+        self.socket.detach()

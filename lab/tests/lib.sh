@@ -7,6 +7,8 @@ TESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 # shellcheck source=lab/lib.sh
 source "$TESTS/../lib.sh"
 tap_number=0
+# The one with the series; those with more checks are slow (lab/tests/debug.sh)
+KERNEL=${KERNEL:-patched}
 
 # check NAME CMD...: one test, passed if CMD succeeds.
 check() {

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/tests/{ixgbe,i40e}.sh: the driver of that name on nicsim's card for it: administration
-# with the unpatched driver of the base, traffic with the patched one, and a hostile guest.
+# lab/tests/{ixgbe,i40e}.sh [REGEX]: the driver of that name on nicsim's card for it:
+# administration with the unpatched driver of the base, traffic with the patched one, and a
+# hostile guest.
 #
+# With REGEX only tests of traffic whose names match, on the patched kernel or KERNEL.
 # FULL=1 also does what says little new: three more timings, administration on the patched
 # kernel, traffic on the base, 1000 switches in the storm.
 
@@ -19,12 +21,12 @@ administration() {
 }
 
 traffic() {
-	"$LAB/boot.sh" --name "$driver-traffic-$1" --timeout 900 --timing async \
+	"$LAB/boot.sh" --name "$driver-traffic-$1" --timeout 1500 --timing async \
 		--nic "$card,$card,$card" --wire tap:0,name=nic0 \
 		--wire gen:1,size=imix,flows=16,rate=20000,start=off --wire sink:1,verify \
 		--wire sink:2,verify --beside "ip addr add 192.0.2.1/24 dev nic0
 			ip link set nic0 up; exec /src/lab/guest/peer.py" \
-		"$1" -- env "SWITCHES=${FULL:+1000}" /src/lab/guest/traffic.py "$driver" "$1" "$timings"
+		"$1" -- env "SWITCHES=${FULL:+1000}" /src/lab/guest/traffic.py "$driver" "$1" "$timings" "${@:2}"
 }
 
 hostile() {
@@ -33,6 +35,7 @@ hostile() {
 }
 
 run() {
+	(($# == 0)) || { traffic "$KERNEL" "$1"; return; }
 	label base administration base
 	label patched traffic patched
 	label "hostile guest" hostile
@@ -41,4 +44,4 @@ run() {
 	label base traffic base
 }
 
-join_taps run
+join_taps run "$@"

@@ -72,9 +72,9 @@ u32 xsk_recycle_switch(struct xsk_recycle *recycle, u32 taken, u32 size,
 
 	/* Matches the release in xsk_recycle_request() */
 	request = smp_load_acquire(&recycle->request);
-	left = recycle->request_slot - taken;
 	if (request == recycle->applied)
 		return max;
+	left = recycle->request_slot - taken;
 	/* User space wrote the slot: one that cannot be counts as passed */
 	if (left && left <= size)
 		return min(left, max);
@@ -116,7 +116,7 @@ u32 xsk_recycle_room(struct xsk_buff_pool *pool, const struct xdp_sock *xs,
  */
 u64 *xsk_recycle_row(struct xsk_buff_pool *pool, u32 *max)
 {
-	struct xsk_recycle *recycle = pool->recycle;
+	struct xsk_recycle *recycle = READ_ONCE(pool->recycle);
 	u32 index;
 
 	if (!recycle || !recycle->on)
@@ -137,7 +137,7 @@ u64 *xsk_recycle_row(struct xsk_buff_pool *pool, u32 *max)
 void xsk_recycle_note(struct xsk_buff_pool *pool, const struct xdp_desc *descs,
 		      u32 count)
 {
-	struct xsk_recycle *recycle = pool->recycle;
+	struct xsk_recycle *recycle = READ_ONCE(pool->recycle);
 	u32 i;
 
 	if (!recycle || !recycle->on)

@@ -12,7 +12,7 @@
 
 /* Deliver a frame. Returns its length, 0 if there is none of one buffer */
 static __always_inline u32
-ixgbe_xsk_direct_frame(const union ixgbe_adv_rx_desc *rx_desc,
+ixgbe_xsk_direct_frame(union ixgbe_adv_rx_desc *rx_desc,
 		       struct ixgbe_rx_buffer *bi,
 		       const struct xsk_direct *direct, struct xdp_desc *desc,
 		       u32 max_len)
