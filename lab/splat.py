@@ -18,7 +18,7 @@ SPLAT = re.compile(PREFIX + r"(?:" + "|".join((
     r"BUG \S+ .*: ",  # slab
     r"\[ BUG: ",  # lockdep
     r"INFO: trying to register non-static key",
-    r"DMA-API: .*(?:disabling|out of memory)",
+    r"DMA-API: .*(?:disabled|disabling|out of memory)",
     r"kernel BUG at ",
     r"Oops",
     r"general protection fault",
