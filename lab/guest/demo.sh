@@ -32,7 +32,7 @@ wait_ready() {
 bpf_state() {
 	local maps progs
 	maps=$(bpftool map show | grep -c ': xskmap ' || true)
-	progs=$(bpftool prog show | sed -n 's/^[0-9]*: xdp  *name \([^ ]*\) .*/"\1"/p; s/^[0-9]*: ext  *name \([^ ]*\) .*/"\1"/p' |
+	progs=$(bpftool prog show | sed -n '/ name still /d; s/^[0-9]*: xdp  *name \([^ ]*\) .*/"\1"/p; s/^[0-9]*: ext  *name \([^ ]*\) .*/"\1"/p' |
 		paste -sd,)
 	echo "\"xskmaps\": $maps, \"programs\": [$progs]"
 }

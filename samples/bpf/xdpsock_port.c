@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* xdpsock: sockets and their umem, from open to close, and their system calls */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,9 @@
 #define BUSY_WAIT_USEC 10000
 
 #define HUGE_PAGE (2ULL << 20)
+
+#define LINK_TRIES 100
+#define LINK_WAIT_USEC 50000
 
 static void say(const char *text)
 {
@@ -371,6 +375,37 @@ static void report_fallback(const struct xsk_port *port)
 		xsk_fastpath__attach_reason_str(reason));
 }
 
+static bool has_link(const struct xsk_port *port)
+{
+	char path[64], carrier = '1';
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/carrier",
+		 port->interface);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Where the system does not say, it is not waited for */
+	if (fd < 0)
+		return true;
+	if (read(fd, &carrier, 1) != 1)
+		carrier = '1';
+	close(fd);
+	return carrier == '1';
+}
+
+/*
+ * Drivers may take the link down when a program is attached, and what is sent
+ * before it is back is lost.
+ */
+static void await_link(const struct xsk_port *port)
+{
+	for (unsigned int i = 0; i < LINK_TRIES; i++) {
+		if (has_link(port))
+			return;
+		usleep(LINK_WAIT_USEC);
+	}
+	fprintf(stderr, "xdpsock: %s has no link\n", port->interface);
+}
+
 int xsk_ports_open(struct xsk_ports *ports, const struct xdpsock_opts *opts)
 {
 	struct xsk_port failed;
@@ -398,8 +433,11 @@ int xsk_ports_open(struct xsk_ports *ports, const struct xdpsock_opts *opts)
 		free(ports->port);
 		return err;
 	}
-	for (unsigned int i = 0; i < ports->num; i++)
+	for (unsigned int i = 0; i < ports->num; i++) {
 		report_fallback(&ports->port[i]);
+		if (!ports->port[i].has_rx)
+			await_link(&ports->port[i]);
+	}
 	xsk_ports_refresh(ports);
 	return 0;
 }
