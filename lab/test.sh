@@ -13,7 +13,7 @@
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 
-GROUPS_ALL=(static lab nicsim uapi kunit attach inorder recycle samples demo ixgbe i40e cross
+GROUPS_ALL=(static lab nicsim uapi kunit attach inorder recycle many samples demo ixgbe i40e cross
 	mends xskxceiver dpdk soak bench bisect deb)
 # Not in a run without arguments: they take many minutes, and limits of wall-clock time in
 # the first are hard for a slow machine.

@@ -97,9 +97,14 @@ class Kernel:
                       f"echo {200000 * cell['queues']} > /sys/class/net/{name}/gro_flush_timeout")
             if cell["queues"] > 1:
                 spread(name)
-            if cell["cores"] > 1 or cell["queues"] > 1:
-                shell(f"for irq in $(sed -n '/{name}/s/:.*//p' /proc/interrupts); do "
-                      f"echo {CPU_NAPI} > /proc/irq/$irq/smp_affinity_list; done")
+
+    def place_interrupts(self):
+        """Have one processor poll all queues: with a program, drivers ask for interrupts anew."""
+        if self.cell["cores"] == 1 and self.cell["queues"] == 1:
+            return
+        for name in self.interfaces:
+            shell(f"for irq in $(sed -n '/{name}/s/:.*//p' /proc/interrupts); do "
+                  f"echo {CPU_NAPI} > /proc/irq/$irq/smp_affinity_list; done")
 
     def link_is_up(self):
         """Tell whether the interfaces have a carrier."""
@@ -135,6 +140,7 @@ class Xdpsock(Kernel):
             line = self.process.stderr.readline()
             assert line, f"xdpsock ended: {said}"
             said += line
+        self.place_interrupts()
         online(matrix.processors(cell))
         # Virtual time passes at once while nobody computes
         self.process.send_signal(signal.SIGSTOP)

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #include <net/xsk_buff_pool.h>
 
+struct napi_struct;
 struct xdp_sock;
 
 /*
@@ -23,6 +24,9 @@ struct xdp_sock;
  * A descriptor that is not plain ends it: one that is invalid, or has options.
  * It is left for xsk_tx_peek_desc() or xsk_tx_peek_release_desc_batch(), as
  * are pools with several Tx sockets, unaligned chunks or Tx metadata.
+ *
+ * xsk_tx_wakeup_begin() before that, and xsk_tx_wakeup_end() before polling
+ * ends, tell user space whether it has to wake up the driver.
  */
 
 /**
@@ -72,6 +76,10 @@ typedef u32 (*xsk_tx_span_write_t)(const struct xsk_tx_span *span,
 int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		      u32 max);
 void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent);
+void xsk_tx_wakeup_begin(struct xsk_buff_pool *pool,
+			 const struct napi_struct *napi);
+bool xsk_tx_wakeup_end(struct xsk_buff_pool *pool,
+		       const struct napi_struct *napi);
 
 static_assert(offsetof(struct xdp_desc, options) ==
 	      offsetof(struct xdp_desc, len) + sizeof(u32));
@@ -235,6 +243,17 @@ static inline u32 xsk_tx_span_write(const struct xsk_tx_span *span,
 static inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 				struct xsk_tx_dev_ring *ring,
 				xsk_tx_span_write_t write)
+{
+	return true;
+}
+
+static inline void xsk_tx_wakeup_begin(struct xsk_buff_pool *pool,
+				       const struct napi_struct *napi)
+{
+}
+
+static inline bool xsk_tx_wakeup_end(struct xsk_buff_pool *pool,
+				     const struct napi_struct *napi)
 {
 	return true;
 }

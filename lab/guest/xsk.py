@@ -28,9 +28,10 @@ UNALIGNED = 1  # flag of the umem
 CHUNK = 4096
 SLOTS = 2048  # of each ring
 CHUNKS = 2 * SLOTS
-RECYCLE_FIELDS = struct.Struct("=iIIIQQQQQQ")
+RECYCLE_FIELDS = struct.Struct("=iIIIQQQQQQQ")
 Recycle = namedtuple("Recycle", "fd flags state slot waiting recycled spilled kicks received "
-                                "filled")
+                                "filled duplicates")
+CHECK = 1  # its flag
 OFF, ON, SWITCHING = range(3)  # its states
 PASSING = (errno.EAGAIN, errno.EBUSY, errno.ENOBUFS, errno.ENETDOWN)
 
@@ -181,10 +182,10 @@ class Xsk:
         self.close()
         raise OSError(error, f"bind: {os.strerror(error)}")
 
-    def recycle(self, other):
+    def recycle(self, other, flags=0):
         """Have what it sends go to the Rx queue of a socket, of a file descriptor, or none."""
         number = other.socket.fileno() if isinstance(other, Xsk) else -1 if other is None else other
-        self._set(RECYCLE, RECYCLE_FIELDS.pack(number, *[0] * 9))
+        self._set(RECYCLE, RECYCLE_FIELDS.pack(number, flags, *[0] * 9))
 
     def recycled(self):
         """Return what becomes of its chunks."""

@@ -26,7 +26,7 @@ guest() {
 
 run() {
 	local group driver
-	for group in kunit attach inorder recycle; do
+	for group in kunit attach inorder recycle many; do
 		part "$group" "$TESTS/$group.sh"
 	done
 	for driver in "${DRIVERS[@]}"; do

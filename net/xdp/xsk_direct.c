@@ -96,6 +96,11 @@ EXPORT_SYMBOL_GPL(xsk_direct_span);
  */
 void xsk_direct_commit(struct xsk_direct *direct, u32 count)
 {
+	struct xsk_buff_pool *pool = direct->xs->pool;
+
+	if (unlikely(pool->recycle_check))
+		xsk_refill_disclaim(pool, direct->desc, count);
+
 	direct->xs->rx->cached_prod += count;
 	direct->room -= count;
 	xsk_direct_place(direct);
@@ -103,7 +108,7 @@ void xsk_direct_commit(struct xsk_direct *direct, u32 count)
 EXPORT_SYMBOL_GPL(xsk_direct_commit);
 
 /* Chunks that were given back or are not aligned, or devices that need their
- * memory synced
+ * memory synced. Returns how many of at most @count
  */
 static u32 xsk_direct_refill_slow(struct xsk_buff_pool *pool, void *slot,
 				  size_t step, __le64 *rx_desc, u32 count)
@@ -126,9 +131,10 @@ static u32 xsk_direct_refill_slow(struct xsk_buff_pool *pool, void *slot,
 }
 
 /* Chunks that lie in a row in the fill ring. Returns how many are valid */
-static size_t xsk_direct_refill_row(const struct xsk_buff_pool *pool,
-				    const u64 *addrs, size_t count, void *slot,
-				    size_t step, __le64 *rx_desc)
+static __always_inline size_t
+__xsk_direct_refill_row(struct xsk_buff_pool *pool, const u64 *addrs,
+			size_t count, void *slot, size_t step, __le64 *rx_desc,
+			bool check)
 {
 	struct xdp_buff_xsk *heads = pool->heads;
 	const u64 addrs_cnt = pool->addrs_cnt;
@@ -141,7 +147,11 @@ static size_t xsk_direct_refill_row(const struct xsk_buff_pool *pool,
 	for (i = 0; i < count; i++) {
 		/* User space can change it at any time: read it once */
 		addr = READ_ONCE(addrs[i]);
-		if (unlikely(addr >= addrs_cnt))
+		if (unlikely(addr >= addrs_cnt)) {
+			pool->fq->invalid_descs++;
+			continue;
+		}
+		if (check && !xsk_refill_claim(pool, &heads[addr >> shift]))
 			continue;
 
 		xsk_refill_write(&heads[addr >> shift], slot, rx_desc);
@@ -152,25 +162,48 @@ static size_t xsk_direct_refill_row(const struct xsk_buff_pool *pool,
 	return (rx_desc - first) / 2;
 }
 
+static size_t xsk_direct_refill_row(struct xsk_buff_pool *pool,
+				    const u64 *addrs, size_t count, void *slot,
+				    size_t step, __le64 *rx_desc)
+{
+	return __xsk_direct_refill_row(pool, addrs, count, slot, step, rx_desc,
+				       false);
+}
+
+static noinline size_t
+xsk_direct_refill_row_checked(struct xsk_buff_pool *pool, const u64 *addrs,
+			      size_t count, void *slot, size_t step,
+			      __le64 *rx_desc)
+{
+	return __xsk_direct_refill_row(pool, addrs, count, slot, step, rx_desc,
+				       true);
+}
+
 /* Chunks of the fill ring. Returns how many of at most @count */
 static u32 xsk_direct_refill_fast(struct xsk_buff_pool *pool, void *slot,
 				  size_t step, __le64 *rx_desc, u32 count)
 {
 	struct xsk_queue *fq = pool->fq;
 	struct xdp_umem_ring *ring = (struct xdp_umem_ring *)fq->ring;
-	u32 index, row, got, done = 0;
+	u32 index, row, done = 0;
 
 	count = xskq_cons_nb_entries(fq, count);
 	while (count) {
 		index = fq->cached_cons & fq->ring_mask;
 		row = min(count, fq->nentries - index);
-		got = xsk_direct_refill_row(pool, &ring->desc[index], row,
-					    slot + done * step, step,
-					    rx_desc + done * 2);
+		if (unlikely(pool->recycle_check))
+			done += xsk_direct_refill_row_checked(pool,
+							      &ring->desc[index],
+							      row,
+							      slot + done * step,
+							      step,
+							      rx_desc + done * 2);
+		else
+			done += xsk_direct_refill_row(pool, &ring->desc[index],
+						      row, slot + done * step,
+						      step, rx_desc + done * 2);
 		fq->cached_cons += row;
-		fq->invalid_descs += row - got;
 		count -= row;
-		done += got;
 	}
 
 	return done;
@@ -195,12 +228,15 @@ u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
 {
 	u32 done = 0;
 
-	if (unlikely(pool->unaligned || pool->free_list_cnt ||
-		     dma_dev_need_sync(pool->dev)))
+	if (unlikely(pool->unaligned || dma_dev_need_sync(pool->dev)))
 		return xsk_direct_refill_slow(pool, slot, step, rx_desc, count);
 
+	if (unlikely(pool->free_list_cnt))
+		done = xsk_direct_refill_slow(pool, slot, step, rx_desc,
+					      min(count, pool->free_list_cnt));
 	if (!list_empty(&pool->recycle_from))
-		done = xsk_recycle_refill(pool, slot, step, rx_desc, count);
+		done += xsk_recycle_refill(pool, slot + done * step, step,
+					   rx_desc + done * 2, count - done);
 	done += xsk_direct_refill_fast(pool, slot + done * step, step,
 				       rx_desc + done * 2, count - done);
 	if (!done)

@@ -273,6 +273,27 @@ static void xsk_inorder_publish(struct xdp_sock *xs, u32 done)
 }
 
 /**
+ * xsk_inorder_peek() - see what user space has put into the Tx ring
+ * @xs: the socket
+ *
+ * Return: true if there is more than at the last time
+ */
+bool xsk_inorder_peek(struct xdp_sock *xs)
+{
+	struct xsk_queue *tx = xs->tx;
+	u32 seen = tx->cached_prod;
+
+	/* The acquire in it orders the load of done behind: user space that
+	 * produces into a slot has seen done pass it.
+	 */
+	__xskq_cons_peek(tx);
+	tx->cached_prod = xsk_inorder_limit(READ_ONCE(xs->inorder.done),
+					    tx->cached_cons, tx->cached_prod,
+					    tx->nentries);
+	return tx->cached_prod != seen;
+}
+
+/**
  * xsk_inorder_entries() - look for descriptors to take
  * @xs: the socket
  * @max: how many are wanted
@@ -286,17 +307,8 @@ u32 xsk_inorder_entries(struct xdp_sock *xs, u32 max)
 	if (READ_ONCE(xs->pool->recycle))
 		max = xsk_recycle_room(xs->pool, xs, max);
 
-	if (tx->cached_prod - tx->cached_cons < max) {
-		/* The acquire in it orders the load of done behind: user space
-		 * that produces into a slot has seen done pass it.
-		 */
-		__xskq_cons_peek(tx);
-		tx->cached_prod = xsk_inorder_limit(READ_ONCE(xs->inorder.done),
-						    tx->cached_cons,
-						    tx->cached_prod,
-						    tx->nentries);
-	}
-
+	if (tx->cached_prod - tx->cached_cons < max)
+		xsk_inorder_peek(xs);
 	return min(max, tx->cached_prod - tx->cached_cons);
 }
 

@@ -76,6 +76,7 @@ int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs);
 void xsk_inorder_destroy(struct xdp_sock *xs);
 
 /* Zero-copy */
+bool xsk_inorder_peek(struct xdp_sock *xs);
 u32 xsk_inorder_entries(struct xdp_sock *xs, u32 max);
 void xsk_inorder_taken(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 		       u32 descs, u32 slots);

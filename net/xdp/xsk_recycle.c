@@ -294,21 +294,37 @@ static void xsk_recycle_see_fq(struct xsk_buff_pool *pool)
 	WRITE_ONCE(pool->recycle_fq, xsk_recycle_fq(pool));
 }
 
-/* Give @count chunks in a row to the device */
-static void xsk_recycle_take_row(const struct xsk_buff_pool *pool,
-				 const u64 *addrs, size_t count, void *slot,
-				 size_t step, __le64 *rx_desc)
+/* Give @count chunks in a row to the device. Returns how many it gets */
+static __always_inline size_t
+xsk_recycle_take_row(struct xsk_buff_pool *pool, const u64 *addrs,
+		     size_t count, void *slot, size_t step, __le64 *rx_desc,
+		     bool check)
 {
 	struct xdp_buff_xsk *heads = pool->heads;
 	const u32 shift = pool->chunk_shift;
+	const __le64 *first = rx_desc;
 	size_t i;
 
 #pragma GCC unroll 4
 	for (i = 0; i < count; i++) {
+		if (check && !xsk_refill_claim(pool, &heads[addrs[i] >> shift]))
+			continue;
+
 		xsk_refill_write(&heads[addrs[i] >> shift], slot, rx_desc);
 		slot += step;
 		rx_desc += 2;
 	}
+
+	return check ? (rx_desc - first) / 2 : count;
+}
+
+static noinline size_t
+xsk_recycle_take_row_checked(struct xsk_buff_pool *pool, const u64 *addrs,
+			     size_t count, void *slot, size_t step,
+			     __le64 *rx_desc)
+{
+	return xsk_recycle_take_row(pool, addrs, count, slot, step, rx_desc,
+				    true);
 }
 
 /* Give @recycle's chunks to the device. Returns how many of at most @count */
@@ -316,21 +332,29 @@ static u32 xsk_recycle_take(struct xsk_recycle *recycle,
 			    struct xsk_buff_pool *pool, void *slot,
 			    size_t step, __le64 *rx_desc, u32 count)
 {
-	u32 read = recycle->read, index, done, row;
+	u32 read = recycle->read, index, row, done = 0;
+	const u64 *addrs;
 
 	count = min(count, xsk_recycle_available(recycle));
-	for (done = 0; done < count; done += row) {
-		index = (read + done) & recycle->mask;
-		row = min(count - done, recycle->mask + 1 - index);
-		xsk_recycle_take_row(pool, &recycle->addrs[index], row,
-				     slot + done * step, step,
-				     rx_desc + done * 2);
+	for (; count; count -= row, read += row) {
+		index = read & recycle->mask;
+		row = min(count, recycle->mask + 1 - index);
+		addrs = &recycle->addrs[index];
+		if (unlikely(pool->recycle_check))
+			done += xsk_recycle_take_row_checked(pool, addrs, row,
+							     slot + done * step,
+							     step,
+							     rx_desc + done * 2);
+		else
+			done += xsk_recycle_take_row(pool, addrs, row,
+						     slot + done * step, step,
+						     rx_desc + done * 2, false);
 	}
 
 	/* The Tx queue can note others there, now that they were read */
-	smp_store_release(&recycle->read, read + count);
-	recycle->recycled += count;
-	return count;
+	smp_store_release(&recycle->read, read);
+	recycle->recycled += done;
+	return done;
 }
 
 /**
@@ -371,12 +395,18 @@ static void xsk_recycle_free(struct xsk_recycle *recycle,
 {
 	u32 available = xsk_recycle_available(recycle);
 	u32 read = recycle->read;
+	struct xdp_buff_xsk *xskb;
 	u64 addr;
 
 	for (; available && pool->free_list_cnt < count; available--) {
 		addr = recycle->addrs[read++ & recycle->mask];
-		/* Nothing, if user space sent it twice and it is there */
-		xp_free(&pool->heads[addr >> pool->chunk_shift]);
+		xskb = &pool->heads[addr >> pool->chunk_shift];
+		if (xskb->xdp.flags & XSK_REFILL_CLAIMED ||
+		    !list_empty(&xskb->list_node)) {
+			pool->recycle_duplicates++;
+			continue;
+		}
+		xp_free(xskb);
 		recycle->recycled++;
 	}
 	/* As in xsk_recycle_take() */
@@ -508,7 +538,8 @@ static int xsk_recycle_settled(struct xdp_sock *xs)
 	return -EAGAIN;
 }
 
-static int xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs)
+static int xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs,
+			    u32 flags)
 {
 	struct xsk_recycle *recycle = xs->pool->recycle;
 	int err = xsk_recycle_check(xs, rx_xs);
@@ -528,6 +559,9 @@ static int xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs)
 	if (err)
 		return err;
 
+	/* For ever: no chunk can be delivered with the mark of an earlier time */
+	if (flags & XDP_RECYCLE_F_CHECK)
+		WRITE_ONCE(rx_xs->pool->recycle_check, true);
 	WRITE_ONCE(recycle->tx_xs, xs);
 	WRITE_ONCE(recycle->limit, xs->tx->nentries);
 	xsk_recycle_link(recycle, rx_xs);
@@ -565,12 +599,13 @@ static bool xsk_recycle_bound(const struct xdp_sock *xs)
 	return true;
 }
 
-static int xsk_recycle_pair_fd(struct xdp_sock *xs, int fd)
+static int xsk_recycle_pair_fd(struct xdp_sock *xs,
+			       const struct xdp_recycle *opt)
 {
 	struct socket *sock;
 	int err;
 
-	sock = sockfd_lookup(fd, &err);
+	sock = sockfd_lookup(opt->fd, &err);
 	if (!sock)
 		return err;
 
@@ -579,13 +614,13 @@ static int xsk_recycle_pair_fd(struct xdp_sock *xs, int fd)
 	else if (!xsk_recycle_bound(xdp_sk(sock->sk)))
 		err = -ENOTCONN;
 	else
-		err = xsk_recycle_pair(xs, xdp_sk(sock->sk));
+		err = xsk_recycle_pair(xs, xdp_sk(sock->sk), opt->flags);
 	sockfd_put(sock);
 	return err;
 }
 
-/* Pair with the socket that @fd is, or with none */
-static int xsk_recycle_set(struct xdp_sock *xs, int fd)
+/* Pair with the socket that fd is, or with none */
+static int xsk_recycle_set(struct xdp_sock *xs, const struct xdp_recycle *opt)
 {
 	int err;
 
@@ -594,10 +629,10 @@ static int xsk_recycle_set(struct xdp_sock *xs, int fd)
 	mutex_lock(&xsk_recycle_mutex);
 	if (!xsk_recycle_bound(xs))
 		err = -ENOTCONN;
-	else if (fd == -1)
+	else if (opt->fd == -1)
 		err = xsk_recycle_unpair(xs);
 	else
-		err = xsk_recycle_pair_fd(xs, fd);
+		err = xsk_recycle_pair_fd(xs, opt);
 	mutex_unlock(&xsk_recycle_mutex);
 	mutex_unlock(&xs->mutex);
 	rtnl_unlock();
@@ -615,11 +650,13 @@ int xsk_recycle_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 		return -EINVAL;
 	if (copy_from_sockptr(&opt, optval, sizeof(opt)))
 		return -EFAULT;
-	if (memchr_inv(&opt.flags, 0, sizeof(opt) - sizeof(opt.fd)))
+	if (opt.flags & ~XDP_RECYCLE_F_CHECK ||
+	    memchr_inv(&opt.state, 0,
+		       sizeof(opt) - offsetof(struct xdp_recycle, state)))
 		return -EINVAL;
 
 	/* Others need not wait for the locks meanwhile */
-	while ((err = xsk_recycle_set(xs, opt.fd)) == -EAGAIN && tries--)
+	while ((err = xsk_recycle_set(xs, &opt)) == -EAGAIN && tries--)
 		usleep_range(1000, 1100);
 	return err;
 }
@@ -629,6 +666,9 @@ static void xsk_recycle_query_rx(const struct xsk_buff_pool *pool,
 {
 	const struct xsk_recycle *recycle;
 
+	if (READ_ONCE(pool->recycle_check))
+		opt->flags |= XDP_RECYCLE_F_CHECK;
+	opt->duplicates = READ_ONCE(pool->recycle_duplicates);
 	opt->received = pool->recycle_received;
 	list_for_each_entry(recycle, &pool->recycle_from, node)
 		opt->received += READ_ONCE(recycle->recycled);

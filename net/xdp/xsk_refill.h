@@ -2,8 +2,16 @@
 #ifndef XSK_REFILL_H_
 #define XSK_REFILL_H_
 
+#include <linux/bits.h>
 #include <linux/types.h>
 #include <net/xsk_buff_pool.h>
+
+/*
+ * Of an xdp_buff's flags: the device has the chunk. Only where @recycle_check
+ * of the pool is set, and not for each that it has: it is cleared wherever a
+ * chunk changes hands, as xp_alloc() and xsk_buff_set_size() clear all flags.
+ */
+#define XSK_REFILL_CLAIMED	BIT(31)
 
 /*
  * Give a chunk to the device: the pointer to its buffer goes to @slot, its
@@ -15,6 +23,37 @@ static __always_inline void xsk_refill_write(struct xdp_buff_xsk *xskb,
 	*(struct xdp_buff **)slot = &xskb->xdp;
 	rx_desc[0] = cpu_to_le64(xskb->dma);
 	rx_desc[1] = 0;
+}
+
+/*
+ * Claim a chunk for the device. Returns false if it has it: user space gave it
+ * away twice. Called by the polls of the Rx queue, as is xsk_refill_disclaim().
+ */
+static inline bool xsk_refill_claim(struct xsk_buff_pool *pool,
+				    struct xdp_buff_xsk *xskb)
+{
+	if (xskb->xdp.flags & XSK_REFILL_CLAIMED) {
+		pool->recycle_duplicates++;
+		return false;
+	}
+
+	xskb->xdp.flags |= XSK_REFILL_CLAIMED;
+	return true;
+}
+
+/* Frames were delivered in a row. What user space writes there at the same time
+ * may be to its own disadvantage.
+ */
+static inline void xsk_refill_disclaim(struct xsk_buff_pool *pool,
+				       const struct xdp_desc *desc, u32 count)
+{
+	u64 addr;
+
+	for (; count--; desc++) {
+		addr = READ_ONCE(desc->addr);
+		if (addr < pool->addrs_cnt)
+			pool->heads[addr >> pool->chunk_shift].xdp.flags = 0;
+	}
 }
 
 #endif /* XSK_REFILL_H_ */

@@ -19,6 +19,7 @@ static const struct {
 } xsk_stats[] = {
 	{ "rx_recycled", offsetof(struct xdp_recycle, received) },
 	{ "rx_filled", offsetof(struct xdp_recycle, filled) },
+	{ "rx_duplicates", offsetof(struct xdp_recycle, duplicates) },
 	{ "tx_recycled", offsetof(struct xdp_recycle, recycled) },
 	{ "tx_spilled", offsetof(struct xdp_recycle, spilled) },
 	{ "tx_kicks", offsetof(struct xdp_recycle, kicks) },

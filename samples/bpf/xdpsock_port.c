@@ -293,7 +293,7 @@ static int pair(struct xsk_port *port)
 	if (!port->opts->recycle)
 		return 0;
 	port->recycle = true;
-	return xsk_fastpath__recycle(port->fd, port->peer->fd);
+	return xsk_fastpath__recycle(port->fd, port->peer->fd, 0);
 }
 
 /* On failure @failed is the socket that it was for */
@@ -500,21 +500,34 @@ static int check_syscall(int ret)
 	return -errno;
 }
 
+static bool tx_needs_wakeup(struct xsk_port *port)
+{
+	return port->inorder ? xsk_fastpath__tx_needs_wakeup(port->tx.flags) :
+			       xsk_ring_prod__needs_wakeup(&port->tx);
+}
+
 int xsk_port_wake_tx(struct xsk_port *port)
 {
 	if (!port->outstanding)
 		return 0;
-	if (!port->wake_always && !xsk_ring_prod__needs_wakeup(&port->tx))
+	if (!port->wake_always && !tx_needs_wakeup(port))
 		return 0;
 	port->count.sendto++;
 	return check_syscall(sendto(port->fd, NULL, 0, MSG_DONTWAIT, NULL, 0));
+}
+
+/* The kernel wants to be told of chunks, and there are some */
+static bool fill_needs_wakeup(struct xsk_port *port)
+{
+	return xsk_ring_prod__needs_wakeup(&port->fill) &&
+	       *port->fill.producer != *port->fill.consumer;
 }
 
 int xsk_port_idle(struct xsk_port *port)
 {
 	if (!port->has_rx)
 		return 0;
-	if (!port->busy_poll && !xsk_ring_prod__needs_wakeup(&port->fill))
+	if (!port->busy_poll && !fill_needs_wakeup(port))
 		return 0;
 	port->count.recvfrom++;
 	return check_syscall(recvfrom(port->fd, NULL, 0, MSG_DONTWAIT, NULL,

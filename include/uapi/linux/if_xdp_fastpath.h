@@ -43,6 +43,10 @@
  * is how many frames can be in flight: as many as the device's ring has
  * descriptors, and a batch or two more, keep it busy.
  *
+ * With XDP_USE_NEED_WAKEUP, a driver may clear XDP_RING_NEED_WAKEUP of the Tx
+ * ring as long as it polls the queue. So user space needs a full memory barrier
+ * between its store to the producer index and its load of the flag.
+ *
  * All Tx sockets of a queue complete in the same way; bind() fails with
  * EPROTOTYPE for one that does not. Those of other queues may differ, also
  * where they share the umem. setsockopt() fails with EBUSY after bind(), and
@@ -125,7 +129,8 @@ enum {
  * struct xdp_recycle - chunks that were sent go straight back to an Rx queue
  * @fd: socket whose Rx queue gets the chunks that this socket has sent; -1:
  *	none. -1 in getsockopt().
- * @flags: zero
+ * @flags: XDP_RECYCLE_F_*. Those of the Rx queue of this socket in
+ *	getsockopt().
  * @state: XDP_RECYCLE_S_*. Zero in setsockopt(), as all that follow.
  * @slot: slot of the Tx ring from which on @state holds
  * @waiting: chunks that are complete and wait for room in the Rx queue
@@ -134,6 +139,7 @@ enum {
  * @kicks: how often the Rx queue had run low and was woken up
  * @received: chunks that the Rx queue of this socket took from Tx queues
  * @filled: entries of the fill ring that it took while Tx queues fed it
+ * @duplicates: chunks that it refused, as it had them already
  *
  * setsockopt() pairs the Tx side of a socket, which has XDP_TX_INORDER, with
  * the Rx side of another or its own: of the same queue, another queue, or
@@ -147,6 +153,11 @@ enum {
  * more than that go to the completion ring, or wait, too, if there is none or
  * it is full. bind() of another Tx socket on the queue fails with EBUSY, until
  * the one that was paired is closed.
+ *
+ * A chunk that user space gives away twice, to Tx, to the fill ring, or to both,
+ * may be written to by two frames. XDP_RECYCLE_F_CHECK has the Rx queue refuse
+ * and count chunks that the device has already; it holds for the queue, until
+ * its last socket is closed.
  *
  * Fails with:
  * ENOTCONN	a socket is not bound
@@ -171,7 +182,10 @@ struct xdp_recycle {
 	__u64 kicks;
 	__u64 received;
 	__u64 filled;
+	__u64 duplicates;
 };
+
+#define XDP_RECYCLE_F_CHECK	(1U << 0)
 
 enum {
 	XDP_RECYCLE_S_OFF,

@@ -136,18 +136,37 @@ static inline __u32 xsk_fastpath__tx_completed(const __u32 *consumer,
 }
 
 /**
+ * xsk_fastpath__tx_needs_wakeup() - whether to call sendto()
+ * @flags: flags of the Tx ring of a socket that completes in order
+ *
+ * To be called after the ring's producer index was written. The flag alone
+ * would not do: see XDP_TX_INORDER.
+ *
+ * Return: 1 if the kernel has to be told, else 0
+ */
+static inline int xsk_fastpath__tx_needs_wakeup(const __u32 *flags)
+{
+	/* The kernel sets the flag and then reads the producer */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return !!(__atomic_load_n(flags, __ATOMIC_RELAXED) &
+		  XDP_RING_NEED_WAKEUP);
+}
+
+/**
  * xsk_fastpath__recycle() - what a socket has sent goes to an Rx queue
  * @fd: a bound AF_XDP socket, with XDP_TX_INORDER
  * @rx_fd: the socket whose Rx queue it is; -1 for none
+ * @flags: XDP_RECYCLE_F_*, or 0
  *
  * Return: 0, or a negative errno; see &struct xdp_recycle.
  */
-static inline int xsk_fastpath__recycle(int fd, int rx_fd)
+static inline int xsk_fastpath__recycle(int fd, int rx_fd, __u32 flags)
 {
 	struct xdp_recycle recycle;
 
 	memset(&recycle, 0, sizeof(recycle));
 	recycle.fd = rx_fd;
+	recycle.flags = flags;
 	if (setsockopt(fd, SOL_XDP, XDP_RECYCLE, &recycle, sizeof(recycle)))
 		return -errno;
 	return 0;

@@ -107,12 +107,12 @@ static u32 i40e_xsk_direct_deliver(struct i40e_ring *rx_ring,
 }
 
 /**
- * i40e_xsk_direct_refill - post chunks of the fill ring
+ * i40e_xsk_refill - post chunks, many at a time
  * @rx_ring: Rx ring
  *
- * Return: false if the fill ring had too few
+ * Return: false if there were too few
  */
-static bool i40e_xsk_direct_refill(struct i40e_ring *rx_ring)
+bool i40e_xsk_refill(struct i40e_ring *rx_ring)
 {
 	u32 left = I40E_DESC_UNUSED(rx_ring);
 	u32 ntu = rx_ring->next_to_use;
@@ -180,7 +180,7 @@ static int i40e_xsk_direct_poll(struct i40e_ring *rx_ring,
 		return done + i40e_clean_rx_irq_xdp_zc(rx_ring, budget - done);
 	}
 
-	filled = i40e_xsk_direct_refill(rx_ring);
+	filled = i40e_xsk_refill(rx_ring);
 	xsk_direct_end(direct);
 	return i40e_xsk_rx_done(rx_ring, filled, done, budget);
 }

@@ -57,3 +57,23 @@ bool i40e_xsk_xmit(struct i40e_ring *xdp_ring)
 		return i40e_xmit_zc(xdp_ring, ring.room);
 	return !sent || ring.room;
 }
+
+/**
+ * i40e_xsk_may_complete - check whether polling can end
+ * @q_vector: the vector
+ *
+ * Return: false if frames came to Tx rings whose sockets rely on the poll
+ */
+bool i40e_xsk_may_complete(struct i40e_q_vector *q_vector)
+{
+	struct i40e_ring *ring;
+	bool may = true;
+
+	i40e_for_each_ring(ring, q_vector->tx) {
+		if (ring->xsk_pool)
+			may &= xsk_tx_wakeup_end(ring->xsk_pool,
+						 &q_vector->napi);
+	}
+
+	return may;
+}

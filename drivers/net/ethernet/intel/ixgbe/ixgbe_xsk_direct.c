@@ -103,8 +103,13 @@ static u32 ixgbe_xsk_direct_deliver(struct ixgbe_ring *rx_ring,
 	return done;
 }
 
-/* Returns false if the fill ring had too few chunks */
-static bool ixgbe_xsk_direct_refill(struct ixgbe_ring *rx_ring)
+/**
+ * ixgbe_xsk_refill - post chunks, many at a time
+ * @rx_ring: Rx ring
+ *
+ * Return: false if there were too few
+ */
+bool ixgbe_xsk_refill(struct ixgbe_ring *rx_ring)
 {
 	struct xsk_buff_pool *pool = rx_ring->xsk_pool;
 	u32 left = ixgbe_desc_unused(rx_ring);
@@ -156,7 +161,7 @@ static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
 							budget - done);
 	}
 
-	filled = ixgbe_xsk_direct_refill(rx_ring);
+	filled = ixgbe_xsk_refill(rx_ring);
 	xsk_direct_end(direct);
 	return ixgbe_xsk_rx_done(rx_ring, filled, done, budget);
 }

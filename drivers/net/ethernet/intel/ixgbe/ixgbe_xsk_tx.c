@@ -184,10 +184,29 @@ bool ixgbe_clean_xdp_tx_irq(struct ixgbe_q_vector *q_vector,
 					   total_bytes);
 	if (xsk_frames)
 		xsk_tx_completed(pool, xsk_frames);
-	if (xsk_uses_need_wakeup(pool))
-		xsk_set_tx_need_wakeup(pool);
+	xsk_tx_wakeup_begin(pool, &q_vector->napi);
 
 	return ixgbe_xsk_xmit(tx_ring);
+}
+
+/**
+ * ixgbe_xsk_may_complete - check whether polling can end
+ * @q_vector: the vector
+ *
+ * Return: false if frames came to Tx rings whose sockets rely on the poll
+ */
+bool ixgbe_xsk_may_complete(struct ixgbe_q_vector *q_vector)
+{
+	struct ixgbe_ring *ring;
+	bool may = true;
+
+	ixgbe_for_each_ring(ring, q_vector->tx) {
+		if (ring->xsk_pool)
+			may &= xsk_tx_wakeup_end(ring->xsk_pool,
+						 &q_vector->napi);
+	}
+
+	return may;
 }
 
 /**
@@ -208,4 +227,7 @@ void ixgbe_xsk_clean_tx_ring(struct ixgbe_ring *tx_ring)
 
 	if (xsk_frames)
 		xsk_tx_completed(tx_ring->xsk_pool, xsk_frames);
+	/* It may have been polled, which ended */
+	if (xsk_uses_need_wakeup(tx_ring->xsk_pool))
+		xsk_set_tx_need_wakeup(tx_ring->xsk_pool);
 }
