@@ -11,8 +11,6 @@ and CELL.maps.
 import contextlib
 import json
 import os
-import random
-import re
 import select
 import signal
 import subprocess
@@ -22,7 +20,7 @@ from pathlib import Path
 sys.path[:0] = ["/src/lab/guest", "/src/bench"]
 # pylint: disable=wrong-import-position
 import matrix  # noqa: E402
-from harness import Nicsim, eventually, flow_control, shell  # noqa: E402
+from harness import Nicsim, eventually, flow_control, shell, spread  # noqa: E402
 
 OUT = Path("/out/bench/raw")
 DRIVERS = Path("/sys/bus/pci/drivers")
@@ -66,15 +64,6 @@ def online(number):
             file.write_text(str(int(cpu < number)))
 
 
-def spread(interface):
-    """Let flows come to the same queues each time, and wait where a queue has no room."""
-    table = shell(f"ethtool -x {interface}")
-    size = len(re.search(r"RSS hash key:\s+(\S+)", table)[1].split(":"))
-    key = ":".join(f"{byte:02x}" for byte in random.Random(1).randbytes(size))
-    shell(f"ethtool -X {interface} hkey {key}")
-    flow_control(interface)
-
-
 class Kernel:
     """The interfaces with their Linux drivers."""
 
@@ -97,6 +86,7 @@ class Kernel:
                       f"echo {200000 * cell['queues']} > /sys/class/net/{name}/gro_flush_timeout")
             if cell["queues"] > 1:
                 spread(name)
+                flow_control(name)
 
     def place_interrupts(self):
         """Have one processor poll all queues: with a program, drivers ask for interrupts anew."""

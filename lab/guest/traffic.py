@@ -21,7 +21,7 @@ import sys
 import time
 
 from harness import (SLOW, Nicsim, Tap, eventually, finish, links_up, one_queue, ping, shell,
-                     start, start_and_wait, stop, transfer, xdp_bench)
+                     spread, start, start_and_wait, stop, transfer, xdp_bench)
 
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
@@ -115,6 +115,7 @@ def l2fwd(how, copy, busy):
 def two_cores(how):
     """Two queues, each with a socket and a process on a processor of its own."""
     shell("ethtool -L eth1 combined 2")
+    spread("eth1")
     sockets = []
     for queue in 0, 1:
         sockets.append(start_and_wait("eth1", "-r", "-q", str(queue),

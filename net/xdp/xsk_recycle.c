@@ -24,6 +24,7 @@
  * there is too little, the fill ring serves. If the Rx queue runs low it says
  * so (recycle_low) and is woken up by the next completion.
  */
+#include <linux/dma-mapping.h>
 #include <linux/file.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -433,13 +434,16 @@ void xsk_recycle_to_free_list(struct xsk_buff_pool *pool, u32 count)
 
 /* Why two sockets cannot be paired; 0 if they can */
 static int xsk_recycle_check(const struct xdp_sock *tx_xs,
-			     const struct xdp_sock *rx_xs)
+			     const struct xdp_sock *rx_xs, u32 flags)
 {
 	if (!tx_xs->tx || !rx_xs->rx)
 		return -EINVAL;
 	if (tx_xs->umem != rx_xs->umem)
 		return -EXDEV;
 	if (!tx_xs->zc || !rx_xs->zc || tx_xs->pool->unaligned || tx_xs->sg)
+		return -EOPNOTSUPP;
+	/* xp_alloc() does not look at the mark, nor keep it */
+	if (flags & XDP_RECYCLE_F_CHECK && dma_dev_need_sync(rx_xs->pool->dev))
 		return -EOPNOTSUPP;
 	if (!xsk_is_inorder(tx_xs))
 		return -EPROTOTYPE;
@@ -542,7 +546,7 @@ static int xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs,
 			    u32 flags)
 {
 	struct xsk_recycle *recycle = xs->pool->recycle;
-	int err = xsk_recycle_check(xs, rx_xs);
+	int err = xsk_recycle_check(xs, rx_xs, flags);
 	u32 slot;
 
 	if (err)

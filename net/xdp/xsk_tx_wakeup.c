@@ -13,40 +13,11 @@
  * written without that barrier, as drivers that always set the flag need none:
  * so this is for queues whose sockets have XDP_TX_INORDER, which asks for it.
  */
-#include <linux/netdevice.h>
 #include <linux/rculist.h>
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_tx_span.h>
 
 #include "xsk_inorder.h"
-
-/* Where user space does the polling, it has to go on with it */
-static bool xsk_tx_is_polled(const struct xsk_buff_pool *pool,
-			     const struct napi_struct *napi)
-{
-	return xsk_pool_is_inorder(pool) &&
-	       !test_bit(NAPI_STATE_PREFER_BUSY_POLL, &napi->state);
-}
-
-/**
- * xsk_tx_wakeup_begin() - a poll is going to look into the Tx rings
- * @pool: the pool
- * @napi: what is polled
- *
- * Context: NAPI poll
- */
-void xsk_tx_wakeup_begin(struct xsk_buff_pool *pool,
-			 const struct napi_struct *napi)
-{
-	if (!pool->uses_need_wakeup)
-		return;
-
-	if (xsk_tx_is_polled(pool, napi))
-		xsk_clear_tx_need_wakeup(pool);
-	else
-		xsk_set_tx_need_wakeup(pool);
-}
-EXPORT_SYMBOL_GPL(xsk_tx_wakeup_begin);
 
 /* More came since the poll looked. Says so once: there may be no room for it */
 static bool xsk_tx_arrived(struct xsk_buff_pool *pool)
@@ -62,22 +33,17 @@ static bool xsk_tx_arrived(struct xsk_buff_pool *pool)
 }
 
 /**
- * xsk_tx_wakeup_end() - polling is about to end
+ * xsk_tx_wakeup_arm() - have user space wake up the driver from now on
  * @pool: the pool
- * @napi: what is polled
  *
- * Context: NAPI poll, after xsk_tx_wakeup_begin()
- * Return: false if there is more to send: it has to be polled again
+ * Context: NAPI poll
+ * Return: false if there is something to send by now
  */
-bool xsk_tx_wakeup_end(struct xsk_buff_pool *pool,
-		       const struct napi_struct *napi)
+bool xsk_tx_wakeup_arm(struct xsk_buff_pool *pool)
 {
-	if (!pool->uses_need_wakeup || !xsk_tx_is_polled(pool, napi))
-		return true;
-
 	xsk_set_tx_need_wakeup(pool);
 	/* Pairs with the barrier in user space: see above */
 	smp_mb();
 	return !xsk_tx_arrived(pool);
 }
-EXPORT_SYMBOL_GPL(xsk_tx_wakeup_end);
+EXPORT_SYMBOL_GPL(xsk_tx_wakeup_arm);

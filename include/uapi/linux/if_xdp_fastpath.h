@@ -156,15 +156,16 @@ enum {
  *
  * A chunk that user space gives away twice, to Tx, to the fill ring, or to both,
  * may be written to by two frames. XDP_RECYCLE_F_CHECK has the Rx queue refuse
- * and count chunks that the device has already; it holds for the queue, until
- * its last socket is closed.
+ * and count chunks that the device has already, with i40e and ixgbe; it holds
+ * for the queue, until its last socket is closed.
  *
  * Fails with:
  * ENOTCONN	a socket is not bound
  * EINVAL	no Tx ring, or no Rx ring in the other socket; unknown flags
  * EXDEV	they do not share the umem
  * EOPNOTSUPP	one is not zero-copy, or chunks are not aligned, or the socket
- *		has XDP_USE_SG
+ *		has XDP_USE_SG; XDP_RECYCLE_F_CHECK where the device's memory
+ *		needs to be synced
  * EPROTOTYPE	no XDP_TX_INORDER
  * EMLINK	several sockets send on the queue
  * EAGAIN	an earlier call does not hold yet: the frames before it were
