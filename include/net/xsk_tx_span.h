@@ -79,18 +79,21 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent);
 bool xsk_tx_wakeup_arm(struct xsk_buff_pool *pool);
 
+bool xsk_tx_busy_polls(struct xsk_buff_pool *pool);
+
 /* Whether user space sees by the flag of the Tx ring if the queue is polled.
  * Where user space does the polling, it has to go on with it; netpoll does not
  * come back.
  */
-static inline bool xsk_tx_is_polled(const struct xsk_buff_pool *pool,
+static inline bool xsk_tx_is_polled(struct xsk_buff_pool *pool,
 				    const struct napi_struct *napi)
 {
-	const unsigned long once = NAPIF_STATE_PREFER_BUSY_POLL |
+	const unsigned long once = NAPIF_STATE_IN_BUSY_POLL |
+				   NAPIF_STATE_PREFER_BUSY_POLL |
 				   NAPIF_STATE_NPSVC;
 
 	return READ_ONCE(pool->inorder) && pool->uses_need_wakeup &&
-	       !(READ_ONCE(napi->state) & once);
+	       !(READ_ONCE(napi->state) & once) && !xsk_tx_busy_polls(pool);
 }
 
 /**

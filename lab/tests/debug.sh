@@ -25,12 +25,14 @@ guest() {
 }
 
 run() {
-	local group driver
+	local group driver traffic='attach zero-copy|resets|storm'
+	# DMA debugging takes it for wrong that xp_alloc() has one sync for a chunk on two pages
+	[[ $KERNEL != lockdep ]] || traffic='attach zero-copy(, busy poll|, two .*)?$|resets|storm'
 	for group in kunit attach inorder recycle many; do
 		part "$group" "$TESTS/$group.sh"
 	done
 	for driver in "${DRIVERS[@]}"; do
-		part "$driver" "$TESTS/$driver.sh" 'attach zero-copy|resets|storm'
+		part "$driver" "$TESTS/$driver.sh" "$traffic"
 		part "$driver" guest upheaval "$driver"
 		[[ $KERNEL != kasan ]] ||
 			part "$driver" guest faults "$driver" --append kmemleak=on

@@ -304,12 +304,17 @@ u32 xsk_inorder_entries(struct xdp_sock *xs, u32 max)
 {
 	struct xsk_queue *tx = xs->tx;
 
+	if (tx->cached_prod - tx->cached_cons < max)
+		xsk_inorder_peek(xs);
+
+	max = min(max, tx->cached_prod - tx->cached_cons);
+	/* After the producer: no slot that user space wrote after it called
+	 * setsockopt() may be taken as before that
+	 */
 	if (READ_ONCE(xs->pool->recycle))
 		max = xsk_recycle_room(xs->pool, xs, max);
 
-	if (tx->cached_prod - tx->cached_cons < max)
-		xsk_inorder_peek(xs);
-	return min(max, tx->cached_prod - tx->cached_cons);
+	return max;
 }
 
 static void xsk_inorder_credit(struct xdp_sock *xs, u32 slots)

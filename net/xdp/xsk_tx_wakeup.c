@@ -33,6 +33,31 @@ static bool xsk_tx_arrived(struct xsk_buff_pool *pool)
 }
 
 /**
+ * xsk_tx_busy_polls() - check for sockets whose system calls poll the queue
+ * @pool: the pool
+ *
+ * The last poll of such a call is one like that after an interrupt, but may
+ * have the next one wait for a timer.
+ *
+ * Context: NAPI poll
+ * Return: true if a Tx socket is one
+ */
+bool xsk_tx_busy_polls(struct xsk_buff_pool *pool)
+{
+	bool polls = false;
+#ifdef CONFIG_NET_RX_BUSY_POLL
+	struct xdp_sock *xs;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(xs, &pool->xsk_tx_list, tx_list)
+		polls |= READ_ONCE(xs->sk.sk_ll_usec);
+	rcu_read_unlock();
+#endif
+	return polls;
+}
+EXPORT_SYMBOL_GPL(xsk_tx_busy_polls);
+
+/**
  * xsk_tx_wakeup_arm() - have user space wake up the driver from now on
  * @pool: the pool
  *
