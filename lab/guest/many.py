@@ -54,7 +54,9 @@ def forward(port, frames, options):
     # Without a pairing, chunks come through the fill ring, which the kernel wants to be told of
     calls = {"--inorder": result["sendto"],
              "--recycle": result["sendto"] + result["recvfrom"]}
-    assert not options or calls[options[-1]] < 100 + frames / 20, result
+    # Without XDP_TX_INORDER there is about one for each frame; here, while a processor that is to
+    # poll does not get to it
+    assert not options or SLOW > 1 or calls[options[-1]] < frames / 4, result
 
 
 def main():
