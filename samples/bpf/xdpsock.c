@@ -191,8 +191,11 @@ received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
 		else
 			move_row(dst, src, row, port->area, swap, false);
 	}
-	xsk_ring_prod__submit(&out->tx, n);
+	/* First: a chunk that was sent may be received anew, and needs an entry.
+	 * A ring with as many as there are chunks is never full then.
+	 */
 	xsk_ring_cons__release(&port->rx, n);
+	xsk_ring_prod__submit(&out->tx, n);
 	port->count.rx += n;
 	out->outstanding += n;
 	return n;
