@@ -236,15 +236,29 @@ def vlan(state):
         run(f"ethtool -K {interface} rxvlan on txvlan on")
 
 
+def counts():
+    """Return what driver and nicsim have counted, once that stands still.
+
+    The driver counts a frame that it sent when it cleans up after it, the port before.
+    """
+    seen = []
+
+    def still():
+        time.sleep(0.5)
+        seen.append((stats(), nicsim.port(0)["wire"]))
+        return len(seen) > 1 and seen[-1] == seen[-2]
+
+    eventually("counters to stand still", still)
+    return seen[-1]
+
+
 def counters():
     """The port, the rings, nicsim and the peer count the same frames."""
     settle()
-    time.sleep(1)
-    old, old_port = stats(), nicsim.port(0)["wire"]
+    old, old_port = counts()
     transfer(PEER_ADDRESS, 4 * MB)
     ping(PEER_ADDRESS, 100)
-    time.sleep(1)
-    new, new_port = stats(), nicsim.port(0)["wire"]
+    new, new_port = counts()
     delta = {name: new[name] - old[name] for name in new}
     for way, wire in ("rx", "to_chip"), ("tx", "from_chip"):
         count = delta[f"{way}_packets"]
