@@ -32,10 +32,10 @@ run_group() {
 	fi
 }
 
-# The end of the log of a group with a failed test: all there is of it where only the output
-# is kept, as in CI.
+# What a group says of a failed test, and the end of its log: all there is of it where only
+# the output is kept, as in CI.
 show_failure() {
-	grep -q '^ *not ok ' "$OUT/result/$1.tap" || return 0
+	grep -A 5 '^ *not ok ' "$OUT/result/$1.tap" | cut -c 1-2000 >&2 || return 0
 	say "The end of out/log/test-$1.log:"
 	tail -n 80 "$OUT/log/test-$1.log" >&2
 }

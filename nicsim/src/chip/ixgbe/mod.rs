@@ -376,10 +376,10 @@ impl Ixgbe {
         let on = self.is_set(at::FCCFG, FCCFG_TFCE_802_3X) && high & FCRTH_FCEN != 0;
         match self.buffer.pause(on.then(|| (bytes(low), bytes(high)))) {
             Some(Pause::Xoff) => {
-                self.registers.count(at::LXOFFTXC, 1);
+                stats::pause_sent(&mut self.registers, at::LXOFFTXC);
                 self.totals.xoff_sent += 1;
             }
-            Some(Pause::Xon) => self.registers.count(at::LXONTXC, 1),
+            Some(Pause::Xon) => stats::pause_sent(&mut self.registers, at::LXONTXC),
             None => {}
         }
     }

@@ -97,14 +97,30 @@ pub fn dropped(registers: &mut Registers, queue: u32) {
     }
 }
 
-/// A frame of `queue` went out.
-pub fn sent(registers: &mut Registers, queue: u32, frame: &[u8]) {
+/// What the port counts of any frame that it sends.
+fn transmitted(registers: &mut Registers, frame: &[u8]) {
     let length = frame.len() as u32;
     registers.count(at::GPTC, 1);
     registers.count(at::TPT, 1);
     octets(registers, at::GOTCL, length + CRC);
     registers.count(at::PTC64 + 4 * size_class(length), 1);
     count_cast(registers, frame, at::BPTC, at::MPTC);
+}
+
+/// A pause frame went out, counted in `kind`. It is also one of the frames sent: drivers
+/// subtract those from their counters.
+pub fn pause_sent(registers: &mut Registers, kind: u32) {
+    const LENGTH: usize = 60;
+    let mut frame = [0; LENGTH];
+    frame[..6].copy_from_slice(&[0x01, 0x80, 0xc2, 0, 0, 1]);
+    registers.count(kind, 1);
+    transmitted(registers, &frame);
+}
+
+/// A frame of `queue` went out.
+pub fn sent(registers: &mut Registers, queue: u32, frame: &[u8]) {
+    let length = frame.len() as u32;
+    transmitted(registers, frame);
     registers.count(at::TX + 0x30 + 0x40 * queue, 1);
     if queue < QUEUES {
         octets(registers, at::QBTC + 8 * queue, length + CRC);

@@ -249,6 +249,11 @@ fn a_full_packet_buffer_misses_and_pauses_the_peer() {
     machine.set(at::RX_LOW + 0x18, 40);
     assert!(!machine.chip.sends_pause());
     assert_eq!(machine.get(at::LXONTXC), 1);
+    // Drivers take pause frames for some of these
+    assert_eq!(machine.get(at::GPTC), 2);
+    assert_eq!(machine.get(at::MPTC), 2);
+    assert_eq!(machine.get(at::PTC64), 2);
+    assert_eq!(machine.get(at::GOTCL), 2 * 64);
 }
 
 #[test]
