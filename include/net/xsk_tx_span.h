@@ -7,10 +7,8 @@
 #include <linux/errno.h>
 #include <linux/if_xdp.h>
 #include <linux/minmax.h>
-#include <linux/netdevice.h>
 #include <linux/overflow.h>
 #include <linux/types.h>
-#include <net/xdp_sock_drv.h>
 #include <net/xsk_buff_pool.h>
 
 struct xdp_sock;
@@ -25,9 +23,6 @@ struct xdp_sock;
  * A descriptor that is not plain ends it: one that is invalid, or has options.
  * It is left for xsk_tx_peek_desc() or xsk_tx_peek_release_desc_batch(), as
  * are pools with several Tx sockets, unaligned chunks or Tx metadata.
- *
- * xsk_tx_wakeup_begin() before that, and xsk_tx_wakeup_end() before polling
- * ends, tell user space whether it has to wake up the driver.
  */
 
 /**
@@ -77,54 +72,6 @@ typedef u32 (*xsk_tx_span_write_t)(const struct xsk_tx_span *span,
 int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		      u32 max);
 void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent);
-bool xsk_tx_wakeup_arm(struct xsk_buff_pool *pool);
-
-bool xsk_tx_busy_polls(struct xsk_buff_pool *pool);
-
-/* Whether user space sees by the flag of the Tx ring if the queue is polled.
- * Where user space does the polling, it has to go on with it; netpoll does not
- * come back.
- */
-static inline bool xsk_tx_is_polled(struct xsk_buff_pool *pool,
-				    const struct napi_struct *napi)
-{
-	const unsigned long once = NAPIF_STATE_IN_BUSY_POLL |
-				   NAPIF_STATE_PREFER_BUSY_POLL |
-				   NAPIF_STATE_NPSVC;
-
-	return READ_ONCE(pool->inorder) && pool->uses_need_wakeup &&
-	       !(READ_ONCE(napi->state) & once) && !xsk_tx_busy_polls(pool);
-}
-
-/**
- * xsk_tx_wakeup_begin() - a poll is going to look into the Tx rings
- * @pool: the pool
- * @napi: what is polled
- *
- * Context: NAPI poll
- */
-static inline void xsk_tx_wakeup_begin(struct xsk_buff_pool *pool,
-				       const struct napi_struct *napi)
-{
-	if (xsk_tx_is_polled(pool, napi))
-		xsk_clear_tx_need_wakeup(pool);
-	else if (pool->uses_need_wakeup)
-		xsk_set_tx_need_wakeup(pool);
-}
-
-/**
- * xsk_tx_wakeup_end() - polling is about to end
- * @pool: the pool
- * @napi: what is polled
- *
- * Context: NAPI poll, after xsk_tx_wakeup_begin()
- * Return: false if there is more to send: it has to be polled again
- */
-static inline bool xsk_tx_wakeup_end(struct xsk_buff_pool *pool,
-				     const struct napi_struct *napi)
-{
-	return !xsk_tx_is_polled(pool, napi) || xsk_tx_wakeup_arm(pool);
-}
 
 static_assert(offsetof(struct xdp_desc, options) ==
 	      offsetof(struct xdp_desc, len) + sizeof(u32));
@@ -288,17 +235,6 @@ static inline u32 xsk_tx_span_write(const struct xsk_tx_span *span,
 static inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 				struct xsk_tx_dev_ring *ring,
 				xsk_tx_span_write_t write)
-{
-	return true;
-}
-
-static inline void xsk_tx_wakeup_begin(struct xsk_buff_pool *pool,
-				       const struct napi_struct *napi)
-{
-}
-
-static inline bool xsk_tx_wakeup_end(struct xsk_buff_pool *pool,
-				     const struct napi_struct *napi)
 {
 	return true;
 }

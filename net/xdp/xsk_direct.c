@@ -98,7 +98,7 @@ void xsk_direct_commit(struct xsk_direct *direct, u32 count)
 {
 	struct xsk_buff_pool *pool = direct->xs->pool;
 
-	if (unlikely(pool->recycle_check))
+	if (unlikely(READ_ONCE(pool->recycle_check)))
 		xsk_refill_disclaim(pool, direct->desc, count);
 
 	direct->xs->rx->cached_prod += count;
@@ -131,10 +131,9 @@ static u32 xsk_direct_refill_slow(struct xsk_buff_pool *pool, void *slot,
 }
 
 /* Chunks that lie in a row in the fill ring. Returns how many are valid */
-static __always_inline size_t
-__xsk_direct_refill_row(struct xsk_buff_pool *pool, const u64 *addrs,
-			size_t count, void *slot, size_t step, __le64 *rx_desc,
-			bool check)
+static size_t xsk_direct_refill_row(const struct xsk_buff_pool *pool,
+				    const u64 *addrs, size_t count, void *slot,
+				    size_t step, __le64 *rx_desc)
 {
 	struct xdp_buff_xsk *heads = pool->heads;
 	const u64 addrs_cnt = pool->addrs_cnt;
@@ -147,11 +146,7 @@ __xsk_direct_refill_row(struct xsk_buff_pool *pool, const u64 *addrs,
 	for (i = 0; i < count; i++) {
 		/* User space can change it at any time: read it once */
 		addr = READ_ONCE(addrs[i]);
-		if (unlikely(addr >= addrs_cnt)) {
-			pool->fq->invalid_descs++;
-			continue;
-		}
-		if (check && !xsk_refill_claim(pool, &heads[addr >> shift]))
+		if (unlikely(addr >= addrs_cnt))
 			continue;
 
 		xsk_refill_write(&heads[addr >> shift], slot, rx_desc);
@@ -162,46 +157,29 @@ __xsk_direct_refill_row(struct xsk_buff_pool *pool, const u64 *addrs,
 	return (rx_desc - first) / 2;
 }
 
-static size_t xsk_direct_refill_row(struct xsk_buff_pool *pool,
-				    const u64 *addrs, size_t count, void *slot,
-				    size_t step, __le64 *rx_desc)
-{
-	return __xsk_direct_refill_row(pool, addrs, count, slot, step, rx_desc,
-				       false);
-}
-
-static noinline size_t
-xsk_direct_refill_row_checked(struct xsk_buff_pool *pool, const u64 *addrs,
-			      size_t count, void *slot, size_t step,
-			      __le64 *rx_desc)
-{
-	return __xsk_direct_refill_row(pool, addrs, count, slot, step, rx_desc,
-				       true);
-}
-
 /* Chunks of the fill ring. Returns how many of at most @count */
 static u32 xsk_direct_refill_fast(struct xsk_buff_pool *pool, void *slot,
 				  size_t step, __le64 *rx_desc, u32 count)
 {
 	struct xsk_queue *fq = pool->fq;
 	struct xdp_umem_ring *ring = (struct xdp_umem_ring *)fq->ring;
-	u32 index, row, done = 0;
+	u32 index, row, got, done = 0;
 
 	count = xskq_cons_nb_entries(fq, count);
 	while (count) {
 		index = fq->cached_cons & fq->ring_mask;
 		row = min(count, fq->nentries - index);
-		if (unlikely(pool->recycle_check))
-			done += xsk_direct_refill_row_checked(pool,
-							      &ring->desc[index],
-							      row,
-							      slot + done * step,
-							      step,
-							      rx_desc + done * 2);
-		else
-			done += xsk_direct_refill_row(pool, &ring->desc[index],
-						      row, slot + done * step,
-						      step, rx_desc + done * 2);
+		if (unlikely(READ_ONCE(pool->recycle_check))) {
+			done += xsk_refill_checked(pool, &ring->desc[index],
+						   row, slot + done * step,
+						   step, rx_desc + done * 2);
+		} else {
+			got = xsk_direct_refill_row(pool, &ring->desc[index],
+						    row, slot + done * step,
+						    step, rx_desc + done * 2);
+			fq->invalid_descs += row - got;
+			done += got;
+		}
 		fq->cached_cons += row;
 		count -= row;
 	}

@@ -295,37 +295,21 @@ static void xsk_recycle_see_fq(struct xsk_buff_pool *pool)
 	WRITE_ONCE(pool->recycle_fq, xsk_recycle_fq(pool));
 }
 
-/* Give @count chunks in a row to the device. Returns how many it gets */
-static __always_inline size_t
-xsk_recycle_take_row(struct xsk_buff_pool *pool, const u64 *addrs,
-		     size_t count, void *slot, size_t step, __le64 *rx_desc,
-		     bool check)
+/* Give @count chunks in a row to the device */
+static void xsk_recycle_take_row(const struct xsk_buff_pool *pool,
+				 const u64 *addrs, size_t count, void *slot,
+				 size_t step, __le64 *rx_desc)
 {
 	struct xdp_buff_xsk *heads = pool->heads;
 	const u32 shift = pool->chunk_shift;
-	const __le64 *first = rx_desc;
 	size_t i;
 
 #pragma GCC unroll 4
 	for (i = 0; i < count; i++) {
-		if (check && !xsk_refill_claim(pool, &heads[addrs[i] >> shift]))
-			continue;
-
 		xsk_refill_write(&heads[addrs[i] >> shift], slot, rx_desc);
 		slot += step;
 		rx_desc += 2;
 	}
-
-	return check ? (rx_desc - first) / 2 : count;
-}
-
-static noinline size_t
-xsk_recycle_take_row_checked(struct xsk_buff_pool *pool, const u64 *addrs,
-			     size_t count, void *slot, size_t step,
-			     __le64 *rx_desc)
-{
-	return xsk_recycle_take_row(pool, addrs, count, slot, step, rx_desc,
-				    true);
 }
 
 /* Give @recycle's chunks to the device. Returns how many of at most @count */
@@ -341,15 +325,15 @@ static u32 xsk_recycle_take(struct xsk_recycle *recycle,
 		index = read & recycle->mask;
 		row = min(count, recycle->mask + 1 - index);
 		addrs = &recycle->addrs[index];
-		if (unlikely(pool->recycle_check))
-			done += xsk_recycle_take_row_checked(pool, addrs, row,
-							     slot + done * step,
-							     step,
-							     rx_desc + done * 2);
-		else
-			done += xsk_recycle_take_row(pool, addrs, row,
-						     slot + done * step, step,
-						     rx_desc + done * 2, false);
+		if (unlikely(READ_ONCE(pool->recycle_check))) {
+			done += xsk_refill_checked(pool, addrs, row,
+						   slot + done * step, step,
+						   rx_desc + done * 2);
+			continue;
+		}
+		xsk_recycle_take_row(pool, addrs, row, slot + done * step,
+				     step, rx_desc + done * 2);
+		done += row;
 	}
 
 	/* The Tx queue can note others there, now that they were read */

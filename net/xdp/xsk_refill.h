@@ -6,6 +6,8 @@
 #include <linux/types.h>
 #include <net/xsk_buff_pool.h>
 
+#include "xsk_queue.h"
+
 /*
  * Of an xdp_buff's flags: the device has the chunk. Only where @recycle_check
  * of the pool is set, and not for each that it has: it is cleared wherever a
@@ -25,9 +27,8 @@ static __always_inline void xsk_refill_write(struct xdp_buff_xsk *xskb,
 	rx_desc[1] = 0;
 }
 
-/*
- * Claim a chunk for the device. Returns false if it has it: user space gave it
- * away twice. Called by the polls of the Rx queue, as is xsk_refill_disclaim().
+/* Claim a chunk for the device. Returns false if it has it: user space gave it
+ * away twice.
  */
 static inline bool xsk_refill_claim(struct xsk_buff_pool *pool,
 				    struct xdp_buff_xsk *xskb)
@@ -39,6 +40,40 @@ static inline bool xsk_refill_claim(struct xsk_buff_pool *pool,
 
 	xskb->xdp.flags |= XSK_REFILL_CLAIMED;
 	return true;
+}
+
+/*
+ * Give chunks that lie in a row to the device, but those that it has. Returns
+ * how many descriptors were written. Called by the polls of the Rx queue, as is
+ * xsk_refill_disclaim().
+ */
+static inline size_t xsk_refill_checked(struct xsk_buff_pool *pool,
+					const u64 *addrs, size_t count,
+					void *slot, size_t step,
+					__le64 *rx_desc)
+{
+	const __le64 *first = rx_desc;
+	struct xdp_buff_xsk *xskb;
+	u64 addr;
+
+	for (; count--; addrs++) {
+		/* Of the fill ring, where user space can change it */
+		addr = READ_ONCE(*addrs);
+		if (addr >= pool->addrs_cnt) {
+			pool->fq->invalid_descs++;
+			continue;
+		}
+
+		xskb = &pool->heads[addr >> pool->chunk_shift];
+		if (!xsk_refill_claim(pool, xskb))
+			continue;
+
+		xsk_refill_write(xskb, slot, rx_desc);
+		slot += step;
+		rx_desc += 2;
+	}
+
+	return (rx_desc - first) / 2;
 }
 
 /* Frames were delivered in a row. What user space writes there at the same time

@@ -15,7 +15,7 @@
  */
 #include <linux/rculist.h>
 #include <net/xdp_sock_drv.h>
-#include <net/xsk_tx_span.h>
+#include <net/xsk_tx_wakeup.h>
 
 #include "xsk_inorder.h"
 

@@ -5,6 +5,7 @@
  */
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_tx_span.h>
+#include <net/xsk_tx_wakeup.h>
 
 #include "i40e.h"
 #include "i40e_txrx_common.h"
@@ -71,8 +72,7 @@ bool i40e_xsk_may_complete(struct i40e_q_vector *q_vector)
 
 	i40e_for_each_ring(ring, q_vector->tx) {
 		if (ring->xsk_pool)
-			may &= xsk_tx_wakeup_end(ring->xsk_pool,
-						 &q_vector->napi);
+			may &= xsk_tx_wakeup_end(ring->xsk_pool);
 	}
 
 	return may;

@@ -9,6 +9,7 @@
 #include <net/xdp_sock_drv.h>
 #include <net/xdp.h>
 #include <net/xsk_tx_span.h>
+#include <net/xsk_tx_wakeup.h>
 
 #include "ixgbe.h"
 #include "ixgbe_txrx_common.h"
@@ -202,8 +203,7 @@ bool ixgbe_xsk_may_complete(struct ixgbe_q_vector *q_vector)
 
 	ixgbe_for_each_ring(ring, q_vector->tx) {
 		if (ring->xsk_pool)
-			may &= xsk_tx_wakeup_end(ring->xsk_pool,
-						 &q_vector->napi);
+			may &= xsk_tx_wakeup_end(ring->xsk_pool);
 	}
 
 	return may;
