@@ -210,6 +210,15 @@ impl Port {
         }
     }
 
+    /// Sets a fault, or ends all. After one was pulled out, it is another card that is put in.
+    fn fault(&mut self, fault: control::Fault) {
+        let unplugged = self.host.faults.unplugged;
+        fault.apply(&mut self.host.faults, Instant::now());
+        if unplugged && !self.host.faults.unplugged {
+            self.reset();
+        }
+    }
+
     /// The peer says whether the port has to pause; the chip counts each time it begins.
     fn pause(&mut self, paused: bool) {
         if paused && !self.paused {
@@ -595,7 +604,7 @@ impl Lab {
             }
             Command::Link { port, up } => self.set_link(port, up)?,
             Command::Fault { port, fault } => {
-                fault.apply(&mut self.port(port)?.host.faults, Instant::now());
+                self.port(port)?.fault(fault);
             }
             Command::Source { port, words } => {
                 return self.port(port)?.command(true, &words);
@@ -964,7 +973,9 @@ mod tests {
         bench.send(0, 3);
         bench.send(1, 3);
         assert!(bench.received(0).is_empty() && bench.received(1).is_empty());
+        bench.states[0].borrow_mut().log.clear();
         bench.lab.execute("fault 0 clear".parse().unwrap()).unwrap();
+        assert_eq!(bench.states[0].borrow().log, ["reset"]);
         bench.send(0, 1);
         assert_eq!(bench.received(1), [0]);
     }
