@@ -38,12 +38,12 @@ WORKLOADS = {"rxdrop": (1, 1), "l2fwd": (1, 2), "txonly": (1, 1), "fwd": (2, 2),
              "xdp_drop": (1, 1), "xdp_tx": (1, 1), "xdp_redirect": (1, 1)}
 
 # The same for all unless said: descriptors of the hardware rings and of the socket's, chunks of
-# the umem
-COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "frames": 4096,
-          "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000, "repeat": 3,
-          "caches": False}
+# the umem; of the socket's only, if there is a ring
+COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "ring": None,
+          "frames": 4096, "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000,
+          "repeat": 3, "caches": False}
 # Of these, what may vary
-SIZES = ("cores", "queues", "mode", "frame", "batch", "frames")
+SIZES = ("cores", "queues", "mode", "frame", "batch", "frames", "ring")
 # Of the generator: with one queue, with several
 FLOWS = (1, 4096)
 # Beyond the usual cells, run once: cards, workload, contestants, what is not as usual
@@ -67,6 +67,9 @@ VARIATIONS = (
     *((CARDS, "l2fwd", FORWARDING, {"queues": queues}) for queues in (2, 4)),
     *((("i40e",), "l2fwd", FORWARDING, {"queues": queues, **MANY}) for queues in (1, 4, 16)),
     (("i40e",), "fwd", FORWARDING, {"queues": 16, **MANY}),
+    # In order, the ring limits the frames in flight: as many slots as a batch, half and twice the
+    # device's
+    *((CARDS, "txonly", ("attach-inorder",), {"ring": ring}) for ring in (64, 512, 2048)),
     # DPDK's vector path for i40e refills 32 descriptors each time it is called, however many
     # packets it is asked for: with more, its ring runs empty, and it takes what is not there
     *((("i40e",), workload, ("dpdk-scalar", "dpdk-vector"), {"batch": 32})

@@ -30,7 +30,7 @@ def rows_to_markdown(header, rows):
 
 # How a size is told that is not as usual
 SIZES = {"cores": "{} cores", "queues": "{} queues", "batch": "batch {}", "frames": "{} chunks",
-         "mode": "{} copy"}
+         "mode": "{} copy", "ring": "ring of {}"}
 
 
 def workload(cell):

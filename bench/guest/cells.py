@@ -122,7 +122,7 @@ class Xdpsock(Kernel):
         self.process = subprocess.Popen(
             [*self.command(), "/out/bench/user/xdpsock", "--json", "-n", "86400",
              f"--{cell['workload']}", f"--batch-size={cell['batch']}",
-             f"--ring-size={cell['descriptors']}", f"--frames={frames}",
+             f"--ring-size={cell['ring'] or cell['descriptors']}", f"--frames={frames}",
              *options, *self.modes(), *cell["options"]],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         said = ""
