@@ -77,6 +77,21 @@ def xdp(action, sink, frames, *args):
         assert handed_up() - before == FRAMES, handed_up() - before
 
 
+def cpumap():
+    """Every frame goes to a program of a CPUMAP, which sends it with another address.
+
+    On the processor that has an XDP ring: there is one queue, and only with a program.
+    """
+    def sent():
+        return nicsim.port(OTHER)["wire"]["from_chip"]
+    before = sent()
+    with (xdp_bench("drop", "eth2"),
+          xdp_bench("redirect-cpu", "eth1", "--cpu", "0", "--qsize", str(2 * FRAMES),
+                    "--remote-action", "redirect", "--redirect-device", "eth2")):
+        nicsim.generate(PORT, FRAMES)
+        eventually("all frames", lambda: sent() - before == FRAMES)
+
+
 def xdpsock_args(how, copy, busy):
     """Return the options of an xdpsock."""
     return ["-N", {"copy": "-c", "zero-copy": "-z"}[copy], *(["-B"] if busy else []),
@@ -208,6 +223,7 @@ def tests(hows):
     yield "TCP with checksums", transfer, PEER_ADDRESS, 8 << 20
     for action, *args in XDP:
         yield f"XDP {action}", xdp, action, *args
+    yield "XDP redirect-cpu", cpumap
     for run in rxdrop, l2fwd, txonly:
         for how, copy, busy in itertools.product(hows, ("copy", "zero-copy"), (False, True)):
             yield f"{run.__name__} {how} {copy}{', busy poll' * busy}", run, how, copy, busy
