@@ -65,8 +65,7 @@ static inline void xsk_tx_wakeup_begin(struct xsk_buff_pool *pool,
  */
 static inline bool xsk_tx_wakeup_end(struct xsk_buff_pool *pool)
 {
-	return pool->cached_need_wakeup & XDP_WAKEUP_TX ||
-	       xsk_tx_wakeup_arm(pool);
+	return pool->tx_need_wakeup || xsk_tx_wakeup_arm(pool);
 }
 
 #else

@@ -16,6 +16,7 @@ import socket
 import struct
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -28,7 +29,9 @@ DRIVERS = {"i40e": (0, 1), "ixgbe": (2, 3)}
 PORTS = tuple(port for ports in DRIVERS.values() for port in ports)
 RINGS = ("fill", "rx", "tx")  # no completion ring
 FRAMES, CHUNKS, DESCRIPTORS = 4000, 1024, 512
-ROUND = 400
+ROUND, PAUSES = 400, 4
+# How often partners change under load
+CHANGES = 1000 if os.environ.get("FULL") else 200
 TRACING = Path("/sys/kernel/tracing")
 nicsim = Nicsim()
 
@@ -49,7 +52,9 @@ def queues(port, count):
 
 def set_up(ports):
     """Load the drivers and bring ports up."""
-    shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe i40e; modprobe ixgbe")
+    # All that the kernel has to say, too
+    shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.core.message_cost=0; "
+          "modprobe i40e; modprobe ixgbe")
     for port in ports:
         shell(f"sysctl -qw net.ipv6.conf.{name_of(port)}.disable_ipv6=1; "
               f"ethtool -G {name_of(port)} rx {DESCRIPTORS} tx {DESCRIPTORS}; "
@@ -144,6 +149,29 @@ def census(ports, opened, chunks=CHUNKS):
     assert sorted(found) == list(range(chunks * len(opened))), "a chunk came twice"
 
 
+def split(opened, held=0):
+    """Return where chunks are while nothing is on its way; of paired sockets, each with a fill ring.
+
+    What devices have is what they got, less what they filled: their own rings do not say.
+    """
+    states = [xsk.recycled() for xsk in opened]
+    return {"user": held, "Tx": sum(xsk.tx.used for xsk in opened),
+            "fill": sum(xsk.fill.used for xsk in opened), "Rx": sum(xsk.rx.used for xsk in opened),
+            "waiting": sum(state.waiting for state in states),
+            "device": sum(xsk.fill.consumer + state.received - xsk.rx.producer
+                          for xsk, state in zip(opened, states))}
+
+
+def whole(opened, held=0):
+    """Check that no chunk is missing while nothing is on its way. Return where they are."""
+    for xsk in opened:
+        tx_done(xsk)
+    found = split(opened, held)
+    assert sum(found.values()) == len(opened) * CHUNKS, found
+    assert 0 <= found["device"] < len(opened) * DESCRIPTORS, found
+    return found
+
+
 def settle(ways):
     """Forward what is still on its way, until nothing comes."""
     quiet = time.monotonic() + 0.3 * SLOW
@@ -227,9 +255,10 @@ def circles(places, ways):
         for source, out in ways:
             out.recycle(source)
         ports = sorted({port for port, _ in places})
-        forward(ways, ports, FRAMES)
+        for _ in range(PAUSES):
+            forward(ways, ports, FRAMES // PAUSES)
+            whole(opened)
         for source, out in ways:
-            tx_done(out)
             state = out.recycled()
             assert state.state == ON and not state.spilled, state
             assert source.fill.producer == CHUNKS, source.fill.producer
@@ -293,6 +322,29 @@ def pairs_again(there, back):
         census((there, back), opened)
 
 
+def storm(ports):
+    """Partners change all the time, while frames go through both sockets: no chunk is lost."""
+    changes = 0
+    with sockets(*((port, 0) for port in ports)) as opened:
+        ways = list(zip(opened, opened[::-1]))
+
+        def change():
+            nonlocal changes
+            changes += 1
+            for number, out in enumerate(opened):
+                # Itself or the other, in all combinations
+                out.recycle(opened[(changes >> number) % 2])
+
+        for xsk in opened:
+            xsk.recycle(xsk)
+        while changes < CHANGES:
+            forward(ways, ports, ROUND, change)
+            whole(opened)
+        for source, out in ways:
+            out.recycle(source)
+        census(ports, opened)
+
+
 def moves(ports):
     """What a socket sends goes to one Rx queue, then to the other: those that waited, too."""
     chunks = 256
@@ -336,6 +388,28 @@ def feed_one(ports):
 
 
 # Too many, too few
+
+def holds(port):
+    """An application keeps all frames for long, and sends them at once, or fills them again."""
+    with sockets((port, 0)) as (xsk,):
+        xsk.recycle(xsk)
+        for sends in (CHUNKS, 0, 0, CHUNKS, CHUNKS // 2, 1, CHUNKS - 1, CHUNKS):
+            held = receive((xsk,), (port,), CHUNKS)
+            assert sorted(held) == list(range(CHUNKS)), "a chunk came twice"
+            found = whole((xsk,), CHUNKS)
+            assert not found["device"], found
+            addresses = [chunk * CHUNK for chunk in held]
+            xsk.fill.put(addresses[sends:])
+            for first in range(0, sends, ROUND):
+                xsk.tx.put_frames(addresses[first:min(first + ROUND, sends)])
+                tx_done(xsk)
+            xsk.kick()
+            eventually("the device to have its chunks", lambda:
+                       split((xsk,))["device"] == DESCRIPTORS - 1 or xsk.kick())
+            whole((xsk,))
+        state = xsk.recycled()
+        assert not state.spilled and state.received == state.recycled, state
+
 
 def spills(port, completion):
     """A socket sends what it did not receive: chunks wait, and more go to the completion ring.
@@ -408,12 +482,14 @@ def kicks_elsewhere(port, other):
 # Refusals, and what user space should not do
 
 @contextlib.contextmanager
-def refused(number):
-    """Expect an errno."""
+def refused(number, why=""):
+    """Expect an errno, and that the kernel's log says why."""
     try:
         yield
     except OSError as err:
         assert err.errno == number, f"{err}, not {errno.errorcode[number]}"
+        said = shell("dmesg --notime | tail -n 1")
+        assert not why or "AF_XDP socket not paired: " in said and why in said, (why, said)
     else:
         raise AssertionError(f"no {errno.errorcode[number]}")
 
@@ -441,15 +517,18 @@ def refusals(port, other):
         with refused(errno.EINVAL):
             xsk.socket.setsockopt(api.SOL_XDP, api.RECYCLE, bytes(api.RECYCLE_FIELDS.size - 1))
         assert xsk.recycled() == (-1, 0, OFF) + (0,) * 8, xsk.recycled()
-        cases = [(errno.EXDEV, {}), (errno.EOPNOTSUPP, {"flags": api.COPY}),
-                 (errno.EOPNOTSUPP, {"umem": Umem(flags=api.UNALIGNED)}),
-                 (errno.EPROTOTYPE, {"inorder": False, "rings": RINGS + ("completion",)}),
-                 (errno.EINVAL, {"rings": ("fill", "rx", "completion")}),
-                 (errno.EINVAL, {"rings": ("fill", "tx")})]
+        cases = [(errno.EXDEV, "not the same umem", {}),
+                 (errno.EOPNOTSUPP, "sends in copy mode", {"flags": api.COPY}),
+                 (errno.EOPNOTSUPP, "not aligned", {"umem": Umem(flags=api.UNALIGNED)}),
+                 (errno.EPROTOTYPE, "not XDP_TX_INORDER",
+                  {"inorder": False, "rings": RINGS + ("completion",)}),
+                 (errno.EINVAL, "no Tx ring", {"rings": ("fill", "rx", "completion")}),
+                 (errno.EINVAL, "no Rx ring", {"rings": ("fill", "tx")})]
         if port in DRIVERS["i40e"]:
-            cases.append((errno.EOPNOTSUPP, {"flags": api.ZEROCOPY | api.USE_SG}))
-        for number, options in cases:
-            with sockets((other, 0), **options) as (second,), refused(number):
+            cases.append((errno.EOPNOTSUPP, "several buffers",
+                          {"flags": api.ZEROCOPY | api.USE_SG}))
+        for number, why, options in cases:
+            with sockets((other, 0), **options) as (second,), refused(number, why):
                 second.recycle(xsk if number == errno.EXDEV else second)
 
 
@@ -458,7 +537,7 @@ def neighbours(port):
     with sockets((port, 0)) as (xsk,):
         beside = {"share": xsk, "fill": (), "inorder": True}
         sender = Xsk(name_of(port), rings=("tx",), **beside)
-        with refused(errno.EMLINK):
+        with refused(errno.EMLINK, "others send by its queue"):
             xsk.recycle(xsk)
         sender.close()
         xsk.recycle(xsk)
@@ -790,6 +869,27 @@ def unbound(port):
 
 
 @contextlib.contextmanager
+def removed(port):
+    """Take a port from the bus for a while."""
+    (pci_device(port) / "remove").write_text("1", encoding="ascii")
+    try:
+        yield
+    finally:
+        Path("/sys/bus/pci/rescan").write_text("1", encoding="ascii")
+        set_up([port])
+
+
+@contextlib.contextmanager
+def unplugged(port):
+    """Pull a port out, which answers nothing from then on; put in another one."""
+    nicsim("fault", port, "unplug")
+    time.sleep(0.5 * SLOW)
+    with removed(port):
+        nicsim("fault", port, "clear")
+        yield
+
+
+@contextlib.contextmanager
 def unloaded(port):
     """Unload a port's driver for a while."""
     driver = (pci_device(port) / "driver").resolve().name
@@ -819,6 +919,49 @@ def leaves(ports, gone, leave):
             goes_on(opened[not gone], ports[not gone])
 
 
+@contextlib.contextmanager
+def sending(xsk, chunks):
+    """Have a thread send frames, each in a chunk of its own, one after the other."""
+    end = threading.Event()
+
+    def run():
+        for chunk in chunks:
+            if end.wait(0.001):
+                break
+            xsk.tx.put_frames([chunk * CHUNK])
+            xsk.kick()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+
+
+def leaves_starving(ports, leave):
+    """A queue that waits for chunks leaves while its partner sends: each frame would wake it up.
+
+    Another socket of the queue came last, and so is told first.
+    """
+    with (sockets(*((port, 0) for port in ports), chunks=1) as (source, out),
+          contextlib.closing(Xsk(name_of(ports[0]), rings=("rx",), share=source, fill=())),
+          contextlib.ExitStack() as stack):
+        out.recycle(source)
+        # The only chunk that it has: it wants more
+        generate(1, ports[0])
+        eventually("a frame", lambda: source.rx.used)
+        with sending(out, range(CHUNKS, CHUNKS + DESCRIPTORS // 2)):
+            eventually("kicks", lambda: out.recycled().kicks > 3)
+            stack.enter_context(leave(ports[0]))
+        tx_done(out)
+        state = out.recycled()
+        assert state.state == OFF and not state.spilled, state
+        # Later ones are the application's
+        assert state.recycled + state.waiting == state.slot, state
+
+
 def tests():
     """Yield name, function and arguments of the tests."""
     (i40e, i40e2), (ixgbe, ixgbe2) = DRIVERS.values()
@@ -835,6 +978,7 @@ def tests():
         yield f"{driver}: refusals", refusals, first, second
         yield f"{driver}: neighbours", neighbours, first
         yield f"{driver}: moved to another queue", moves, (first, second)
+        yield f"{driver}: frames held for long", holds, first
         yield f"{driver}: more than can wait", spills, first, True
         yield f"{driver}: more than can wait, no completion ring", spills, first, False
         yield f"{driver}: kicks", kicks, first, second
@@ -846,6 +990,7 @@ def tests():
     yield "xdpsock --fwd", xdpsock, (i40e, ixgbe)
     for first in 0, 1:
         yield f"socket {first} of a pair is closed", closes, (i40e, ixgbe), first
+    yield "storm of partners", storm, (i40e, ixgbe)
     yield "two sockets feed one", feed_one, (i40e, i40e2, ixgbe)
     yield "closed with frames in flight", left, (i40e, ixgbe)
     yield "closed with frames in flight, the other way", left, (ixgbe, i40e)
@@ -860,9 +1005,12 @@ def tests():
         where = " and ".join(map(name_of, ports))
         for disturb in down, reset, resize, rechannel:
             yield f"{where}: {disturb.__name__}", disturbed, ports, disturb
-    for leave in unbound, unloaded:
+    for leave in unbound, unloaded, removed, unplugged:
         for gone in 0, 1:
             yield f"{leave.__name__} {gone} of a pair", leaves, (i40e, ixgbe), gone, leave
+    for ports in (i40e, ixgbe), (ixgbe, i40e):
+        where = " to ".join(map(name_of, ports[::-1]))
+        yield f"{where}: leaves while it waits for chunks", leaves_starving, ports, unbound
 
 
 def main():

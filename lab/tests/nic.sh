@@ -13,6 +13,7 @@ source "$(dirname "$0")/lib.sh"
 
 driver=$(basename "$0" .sh)
 card=${CARDS[$driver]}
+options=()
 timings=lockstep,async,coalesce${FULL:+,itr,late,group}
 
 administration() {
@@ -21,12 +22,18 @@ administration() {
 }
 
 traffic() {
-	"$LAB/boot.sh" --name "$driver-traffic-$1" --timeout 1500 --timing async \
+	"$LAB/boot.sh" --name "$driver-traffic-$1" "${options[@]}" --timeout 1500 --timing async \
 		--nic "$card,$card,$card" --wire tap:0,name=nic0 \
 		--wire gen:1,size=imix,flows=16,rate=20000,start=off --wire sink:1,verify \
 		--wire sink:2,verify --beside "ip addr add 192.0.2.1/24 dev nic0
 			ip link set nic0 up; exec /src/lab/guest/peer.py" \
 		"$1" -- env "SWITCHES=${FULL:+1000}" /src/lab/guest/traffic.py "$driver" "$1" "$timings" "${@:2}"
+}
+
+# Where the device cannot get at all memory: what is not synced is not seen
+bounced() {
+	local options=(--name "$driver-bounced" --append "swiotlb=65536,force")
+	traffic "$1" '(lockstep|async): (rxdrop|l2fwd|txonly) \w+ zero-copy$'
 }
 
 hostile() {
@@ -38,6 +45,7 @@ run() {
 	(($# == 0)) || { traffic "$KERNEL" "$1"; return; }
 	label base administration base
 	label patched traffic patched
+	label "patched, bounced" bounced patched
 	label "hostile guest" hostile
 	[[ -n ${FULL:-} ]] || return 0
 	label patched administration patched

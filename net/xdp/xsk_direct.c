@@ -89,6 +89,20 @@ u32 xsk_direct_span(struct xsk_direct *direct)
 }
 EXPORT_SYMBOL_GPL(xsk_direct_span);
 
+/* What user space writes there at the same time may be to its own disadvantage */
+static void xsk_direct_sync(struct xsk_buff_pool *pool,
+			    const struct xdp_desc *desc, u32 count)
+{
+	u64 addr;
+
+	for (; count--; desc++) {
+		addr = READ_ONCE(desc->addr);
+		if (addr < pool->addrs_cnt)
+			xp_dma_sync_for_cpu(&pool->heads[addr >>
+							 pool->chunk_shift]);
+	}
+}
+
 /**
  * xsk_direct_commit() - count frames as delivered
  * @direct: the poll
@@ -98,6 +112,8 @@ void xsk_direct_commit(struct xsk_direct *direct, u32 count)
 {
 	struct xsk_buff_pool *pool = direct->xs->pool;
 
+	if (unlikely(dma_dev_need_sync(pool->dev)))
+		xsk_direct_sync(pool, direct->desc, count);
 	if (unlikely(READ_ONCE(pool->recycle_check)))
 		xsk_refill_disclaim(pool, direct->desc, count);
 
@@ -113,6 +129,7 @@ EXPORT_SYMBOL_GPL(xsk_direct_commit);
 static u32 xsk_direct_refill_slow(struct xsk_buff_pool *pool, void *slot,
 				  size_t step, __le64 *rx_desc, u32 count)
 {
+	struct xdp_buff_xsk *xskb;
 	struct xdp_buff *xdp;
 	u32 i;
 
@@ -121,8 +138,10 @@ static u32 xsk_direct_refill_slow(struct xsk_buff_pool *pool, void *slot,
 		if (!xdp)
 			break;
 
-		xsk_refill_write(container_of(xdp, struct xdp_buff_xsk, xdp),
-				 slot, rx_desc);
+		xskb = container_of(xdp, struct xdp_buff_xsk, xdp);
+		if (unlikely(READ_ONCE(pool->recycle_check)))
+			xsk_refill_claim(pool, xskb);
+		xsk_refill_write(xskb, slot, rx_desc);
 		slot += step;
 		rx_desc += 2;
 	}

@@ -205,13 +205,20 @@ static u32 xsk_recycle_reduce(struct xsk_buff_pool *pool, u32 end, u32 excess,
 static void xsk_recycle_kick(struct xsk_recycle *recycle,
 			     struct xsk_buff_pool *to)
 {
-	const struct net_device_ops *ops = to->netdev->netdev_ops;
+	/* Of several sockets of a queue that goes, see xsk_notifier(), the one
+	 * that is paired may be the last. We are in an RCU read section, and
+	 * unregister_netdevice() waits for those after that.
+	 */
+	struct net_device *dev = READ_ONCE(to->netdev);
+
+	if (unlikely(!dev))
+		return;
 
 	/* Before: the poll may say again that it is low */
 	WRITE_ONCE(to->recycle_low, false);
 	recycle->kicks++;
 	/* Another queue of the device is set up, say: try again next time */
-	if (ops->ndo_xsk_wakeup(to->netdev, to->queue_id, XDP_WAKEUP_RX))
+	if (dev->netdev_ops->ndo_xsk_wakeup(dev, to->queue_id, XDP_WAKEUP_RX))
 		WRITE_ONCE(to->recycle_low, true);
 }
 
@@ -416,24 +423,55 @@ void xsk_recycle_to_free_list(struct xsk_buff_pool *pool, u32 count)
 	xsk_recycle_see_fq(pool);
 }
 
-/* Why two sockets cannot be paired; 0 if they can */
+static int xsk_recycle_refuse(const struct xdp_sock *tx_xs, int err,
+			      const char *why)
+{
+	if (net_ratelimit())
+		netdev_info(tx_xs->dev, "AF_XDP socket not paired: %s\n", why);
+	return err;
+}
+
+/* Whether two sockets can be paired, but for what is said of the Tx ring */
+static int xsk_recycle_check_mode(const struct xdp_sock *tx_xs,
+				  const struct xdp_sock *rx_xs, u32 flags)
+{
+	const char *why = NULL;
+
+	if (!tx_xs->zc)
+		why = "it sends in copy mode";
+	else if (!rx_xs->zc)
+		why = "the other one receives in copy mode";
+	else if (tx_xs->pool->unaligned)
+		why = "the chunks of the umem are not aligned";
+	else if (tx_xs->sg)
+		why = "it sends frames of several buffers";
+	/* xp_alloc() does not look at the mark, nor keep it */
+	else if (flags & XDP_RECYCLE_F_CHECK &&
+		 dma_dev_need_sync(rx_xs->pool->dev))
+		why = "DMA needs syncs, and that leaves no check";
+
+	return why ? xsk_recycle_refuse(tx_xs, -EOPNOTSUPP, why) : 0;
+}
+
+/* Whether two sockets can be paired: 0, or why they cannot */
 static int xsk_recycle_check(const struct xdp_sock *tx_xs,
 			     const struct xdp_sock *rx_xs, u32 flags)
 {
-	if (!tx_xs->tx || !rx_xs->rx)
-		return -EINVAL;
+	if (!tx_xs->tx)
+		return xsk_recycle_refuse(tx_xs, -EINVAL, "it has no Tx ring");
+	if (!rx_xs->rx)
+		return xsk_recycle_refuse(tx_xs, -EINVAL,
+					  "the other one has no Rx ring");
 	if (tx_xs->umem != rx_xs->umem)
-		return -EXDEV;
-	if (!tx_xs->zc || !rx_xs->zc || tx_xs->pool->unaligned || tx_xs->sg)
-		return -EOPNOTSUPP;
-	/* xp_alloc() does not look at the mark, nor keep it */
-	if (flags & XDP_RECYCLE_F_CHECK && dma_dev_need_sync(rx_xs->pool->dev))
-		return -EOPNOTSUPP;
+		return xsk_recycle_refuse(tx_xs, -EXDEV,
+					  "they have not the same umem");
 	if (!xsk_is_inorder(tx_xs))
-		return -EPROTOTYPE;
+		return xsk_recycle_refuse(tx_xs, -EPROTOTYPE,
+					  "it has not XDP_TX_INORDER");
 	if (!list_is_singular(&tx_xs->pool->xsk_tx_list))
-		return -EMLINK;
-	return 0;
+		return xsk_recycle_refuse(tx_xs, -EMLINK,
+					  "others send by its queue");
+	return xsk_recycle_check_mode(tx_xs, rx_xs, flags);
 }
 
 static struct xsk_recycle *xsk_recycle_create(struct xdp_sock *tx_xs)

@@ -27,13 +27,14 @@ static __always_inline void xsk_refill_write(struct xdp_buff_xsk *xskb,
 	rx_desc[1] = 0;
 }
 
-/* Claim a chunk for the device. Returns false if it has it: user space gave it
- * away twice.
+/* Claim a chunk for the device. Returns false if it has it, or will get it from
+ * the free list: user space gave it away twice.
  */
 static inline bool xsk_refill_claim(struct xsk_buff_pool *pool,
 				    struct xdp_buff_xsk *xskb)
 {
-	if (xskb->xdp.flags & XSK_REFILL_CLAIMED) {
+	if (xskb->xdp.flags & XSK_REFILL_CLAIMED ||
+	    !list_empty(&xskb->list_node)) {
 		pool->recycle_duplicates++;
 		return false;
 	}

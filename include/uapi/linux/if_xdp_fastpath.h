@@ -156,10 +156,10 @@ enum {
  *
  * A chunk that user space gives away twice, to Tx, to the fill ring, or to both,
  * may be written to by two frames. XDP_RECYCLE_F_CHECK has the Rx queue refuse
- * and count chunks that the device has already, with i40e and ixgbe; it holds
- * for the queue, until its last socket is closed.
+ * and count chunks that the device got since then and still has, with i40e and
+ * ixgbe; it holds for the queue, until its last socket is closed.
  *
- * Fails with:
+ * Fails, and says why in the kernel's log, with:
  * ENOTCONN	a socket is not bound
  * EINVAL	no Tx ring, or no Rx ring in the other socket; unknown flags
  * EXDEV	they do not share the umem

@@ -57,7 +57,7 @@ static struct xsk_tx_wakeup_bed *xsk_tx_wakeup_make(struct kunit *test)
 	bed->xs.tx = &bed->tx;
 	bed->pool.inorder = &bed->order;
 	bed->pool.uses_need_wakeup = true;
-	bed->pool.cached_need_wakeup = XDP_WAKEUP_TX;
+	bed->pool.tx_need_wakeup = true;
 	INIT_LIST_HEAD(&bed->pool.xsk_tx_list);
 	list_add_rcu(&bed->xs.tx_list, &bed->pool.xsk_tx_list);
 	return bed;
