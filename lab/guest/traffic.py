@@ -153,6 +153,16 @@ def txonly(how, copy, busy):
     assert sent == FRAMES, sent
 
 
+def small_ring():
+    """A ring in order that is smaller than the device's sends all the same, and xdpsock says so."""
+    for slots, warned in (RING // 2, True), (RING, False):
+        process = start("eth1", "-t", "-C", str(FRAMES), "--inorder",
+                        *xdpsock_args("attach", "zero-copy", False), f"--ring-size={slots}")
+        out, said = process.communicate(timeout=60 * SLOW)
+        assert not process.returncode and json.loads(out)["tx_packets"] == FRAMES, (out, said)
+        assert (f"some of the device's {RING} descriptors" in said) == warned, said
+
+
 def unaligned(how):
     """Every frame goes through a socket whose chunks cross pages, and back out."""
     shell("sysctl -qw vm.nr_hugepages=16")
@@ -227,6 +237,8 @@ def tests(hows):
     for run in rxdrop, l2fwd, txonly:
         for how, copy, busy in itertools.product(hows, ("copy", "zero-copy"), (False, True)):
             yield f"{run.__name__} {how} {copy}{', busy poll' * busy}", run, how, copy, busy
+    if "attach" in hows:
+        yield "txonly in order, a small ring", small_ring
     for how in hows:
         yield f"l2fwd {how} zero-copy, unaligned chunks", unaligned, how
         yield f"rxdrop {how} zero-copy, two queues on two processors", two_cores, how

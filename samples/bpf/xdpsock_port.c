@@ -8,8 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include <linux/ethtool.h>
 #include <linux/if_link.h>
+#include <linux/sockios.h>
 #include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -406,6 +409,29 @@ static void await_link(const struct xsk_port *port)
 	fprintf(stderr, "xdpsock: %s has no link\n", port->interface);
 }
 
+/* In order, a slot is held until completion: the ring limits frames in flight */
+static void check_ring_size(const struct xsk_port *port)
+{
+	struct ethtool_ringparam ring = { .cmd = ETHTOOL_GRINGPARAM };
+	struct ifreq request = { .ifr_data = (void *)&ring };
+	int fd;
+
+	if (!port->inorder)
+		return;
+	fd = socket(AF_LOCAL, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s",
+		 port->interface);
+	if (!ioctl(fd, SIOCETHTOOL, &request) &&
+	    port->opts->ring_size < ring.tx_pending)
+		fprintf(stderr,
+			"xdpsock: %s: with --inorder, --ring-size=%u leaves some of the device's %u descriptors unused; better is twice as many\n",
+			port->interface, port->opts->ring_size,
+			ring.tx_pending);
+	close(fd);
+}
+
 int xsk_ports_open(struct xsk_ports *ports, const struct xdpsock_opts *opts)
 {
 	struct xsk_port failed;
@@ -435,6 +461,7 @@ int xsk_ports_open(struct xsk_ports *ports, const struct xdpsock_opts *opts)
 	}
 	for (unsigned int i = 0; i < ports->num; i++) {
 		report_fallback(&ports->port[i]);
+		check_ring_size(&ports->port[i]);
 		if (!ports->port[i].has_rx)
 			await_link(&ports->port[i]);
 	}
