@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/tests/{ixgbe,i40e}.sh [REGEX]: the driver of that name on nicsim's card for it:
-# administration with the unpatched driver of the base, traffic with the patched one, and a
-# hostile guest.
+# administration with the unpatched driver of the base, traffic with the patched one, also through
+# bounce buffers, and a hostile guest.
 #
 # With REGEX only tests of traffic whose names match, on the patched kernel or KERNEL.
 # FULL=1 also does what says little new: three more timings, administration on the patched
