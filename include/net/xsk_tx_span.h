@@ -70,7 +70,7 @@ typedef u32 (*xsk_tx_span_write_t)(const struct xsk_tx_span *span,
 #ifdef CONFIG_XDP_SOCKETS
 
 int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
-		      u32 max);
+		      u32 max, bool count_empty);
 void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent);
 
 static_assert(offsetof(struct xdp_desc, options) ==
@@ -188,13 +188,15 @@ xsk_tx_span_write(const struct xsk_tx_span *span,
  * @pool: the pool
  * @ring: Tx ring of the device
  * @write: the driver's xsk_tx_span_write()
+ * @count_empty: see xsk_tx_span_begin()
  *
  * Context: NAPI poll
  * Return: true if there may be more, which is not for a span
  */
 static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 					 struct xsk_tx_dev_ring *ring,
-					 xsk_tx_span_write_t write)
+					 xsk_tx_span_write_t write,
+					 bool count_empty)
 {
 	struct xsk_tx_span span;
 	int count;
@@ -203,7 +205,8 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 	while (ring->room) {
 		count = xsk_tx_span_begin(&span, pool,
 					  min(ring->room,
-					      ring->count - ring->next));
+					      ring->count - ring->next),
+					  count_empty);
 		if (count <= 0)
 			return count;
 
@@ -234,7 +237,7 @@ static inline u32 xsk_tx_span_write(const struct xsk_tx_span *span,
 
 static inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 				struct xsk_tx_dev_ring *ring,
-				xsk_tx_span_write_t write)
+				xsk_tx_span_write_t write, bool count_empty)
 {
 	return true;
 }

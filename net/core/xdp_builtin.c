@@ -54,12 +54,26 @@ static void xdp_builtin_drop(struct net_device *dev)
  * @dev: the device
  *
  * Context: RTNL
- * Return: the program attached in native or generic mode, or NULL.
+ * Return: the program attached in native or generic mode, or the one that a
+ * master runs on the device, or NULL.
  */
 struct bpf_prog *xdp_builtin_regular(struct net_device *dev)
 {
 	return dev_xdp_prog(dev, XDP_MODE_DRV) ?:
-	       dev_xdp_prog(dev, XDP_MODE_SKB);
+	       dev_xdp_prog(dev, XDP_MODE_SKB) ?:
+	       dev->xdp_builtin.propagated;
+}
+
+static void xdp_builtin_set_propagated(struct xdp_builtin *b,
+				       struct bpf_prog *prog)
+{
+	struct bpf_prog *old = b->propagated;
+
+	if (prog)
+		bpf_prog_inc(prog);
+	b->propagated = prog;
+	if (old)
+		bpf_prog_put(old);
 }
 
 static u32 xdp_builtin_flags(enum bpf_xdp_mode mode)
@@ -146,7 +160,7 @@ static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
 	struct xdp_builtin *b = &dev->xdp_builtin;
 	int err;
 
-	if (b->mode == mode &&
+	if (!b->propagated && b->mode == mode &&
 	    !__dev_xdp_install(dev, mode, bpf_op, NULL, xdp_builtin_flags(mode),
 			       old, b->prog)) {
 		xdp_builtin_set_active(dev, b->prog, true);
@@ -157,8 +171,10 @@ static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
 	if (err)
 		return err;
 
-	xdp_builtin_set_active(dev, NULL, false);
-	xdp_builtin_resume(dev);
+	/* In native mode, which a generic program has not displaced */
+	xdp_builtin_set_active(dev, b->propagated, false);
+	if (!b->propagated)
+		xdp_builtin_resume(dev);
 	return 0;
 }
 
@@ -194,8 +210,14 @@ int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
 	else
 		err = __dev_xdp_install(dev, mode, bpf_op, extack, flags, old,
 					prog);
-	if (err || !b->prog)
+	if (err)
 		return err;
+
+	/* The driver let go of a master's program, if it ran one */
+	if (prog && mode == XDP_MODE_DRV)
+		xdp_builtin_set_propagated(b, NULL);
+	if (!b->prog)
+		return 0;
 
 	if (b->users)
 		xdp_builtin_set_active(dev, prog, false);
@@ -204,22 +226,11 @@ int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
 	return 0;
 }
 
-/**
- * xdp_builtin_propagate() - a master hands its program down to a port
- * @dev: the port
- * @bpf: what the port's driver is to do
- *
- * Context: RTNL
- * Return: 0, or the driver's error.
- */
-int xdp_builtin_propagate(struct net_device *dev, struct netdev_bpf *bpf)
+static int xdp_builtin_replace(struct net_device *dev, struct netdev_bpf *bpf)
 {
 	struct xdp_builtin *b = &dev->xdp_builtin;
 	bool was_running = b->running;
 	int err;
-
-	if (!b->prog || bpf->command != XDP_SETUP_PROG)
-		return dev->netdev_ops->ndo_bpf(dev, bpf);
 
 	/* The master has no program here that it could take away */
 	if (was_running && !bpf->prog)
@@ -238,6 +249,7 @@ int xdp_builtin_propagate(struct net_device *dev, struct netdev_bpf *bpf)
 		return err;
 	}
 
+	xdp_builtin_set_propagated(b, bpf->prog);
 	if (bpf->prog) {
 		xdp_builtin_set_active(dev, bpf->prog, false);
 	} else if (xdp_builtin_wanted(b) && !xdp_builtin_regular(dev)) {
@@ -245,6 +257,31 @@ int xdp_builtin_propagate(struct net_device *dev, struct netdev_bpf *bpf)
 		xdp_builtin_resume(dev);
 	}
 	return 0;
+}
+
+/**
+ * xdp_builtin_propagate() - propagate the program of a master to a port
+ * @dev: the port
+ * @bpf: request to the port's driver
+ *
+ * The program is recorded at the port: the master may be the port of another
+ * master, and then dev->xdp_state of the upper device does not show it.
+ *
+ * Context: RTNL
+ * Return: 0, or the driver's error.
+ */
+int xdp_builtin_propagate(struct net_device *dev, struct netdev_bpf *bpf)
+{
+	struct xdp_builtin *b = &dev->xdp_builtin;
+	int err;
+
+	if (b->prog && bpf->command == XDP_SETUP_PROG)
+		return xdp_builtin_replace(dev, bpf);
+
+	err = dev->netdev_ops->ndo_bpf(dev, bpf);
+	if (!err && bpf->command == XDP_SETUP_PROG)
+		xdp_builtin_set_propagated(b, bpf->prog);
+	return err;
 }
 
 /**
@@ -259,6 +296,7 @@ void xdp_builtin_uninstall(struct net_device *dev)
 {
 	struct xdp_builtin *b = &dev->xdp_builtin;
 
+	xdp_builtin_set_propagated(b, NULL);
 	if (!b->prog)
 		return;
 

@@ -7,9 +7,10 @@
  * xsk_builtin.c run on the device, which sends the frames of a queue to the
  * socket in its slot.
  *
- * Teardown goes the other way: empty the slot, remove the program, wait for
- * the polls that may have seen either (synchronize_net() in
- * xsk_unbind_dev()), and only then let go of rings and pool.
+ * Teardown: empty the slot, wait for the polls that may have seen the socket
+ * there (synchronize_net() in xsk_unbind_dev()), take the pool from the driver
+ * if the queue is zero-copy, and only then remove the program and free rings
+ * and pool. A driver may have set up the queue for the program.
  *
  * Lock order: RTNL, xs->mutex.
  */
@@ -30,7 +31,7 @@ static const char * const xsk_attach_reasons[] = {
 	[XDP_ATTACH_R_CAPABILITY]	= "CAP_NET_ADMIN is missing",
 	[XDP_ATTACH_R_NO_QUEUE]		= "the device has no such Rx queue",
 	[XDP_ATTACH_R_QUEUE_BUSY]	= "another socket is attached",
-	[XDP_ATTACH_R_NO_NATIVE]	= "the driver has no XDP",
+	[XDP_ATTACH_R_NO_NATIVE]	= "the driver cannot redirect in NAPI",
 	[XDP_ATTACH_R_DRIVER]		= "the driver refused the program",
 	[XDP_ATTACH_R_MODE_CONFLICT]	= "another socket holds the other mode",
 	[XDP_ATTACH_R_UPPER]		= "an upper device runs a program",
@@ -38,6 +39,7 @@ static const char * const xsk_attach_reasons[] = {
 	[XDP_ATTACH_R_ZC_GENERIC]	= "no zero-copy in generic mode",
 	[XDP_ATTACH_R_BUILTIN]		= "no built-in program",
 	[XDP_ATTACH_R_DEVICE_BUSY]	= "device memory is bound to a queue",
+	[XDP_ATTACH_R_PEER]		= "its peer is in another namespace",
 };
 
 static int xsk_attach_refuse(struct xdp_sock *xs,
@@ -59,14 +61,15 @@ static int xsk_attach_refuse(struct xdp_sock *xs,
  * xsk_attach_choose() - choose the mode of the built-in program
  * @flags: XDP_ATTACH_F_*
  * @zerocopy: the socket insists on zero-copy
- * @native: the driver has native XDP
+ * @obstacle: XDP_ATTACH_R_*: why native mode cannot be had, or
+ *	XDP_ATTACH_R_NONE
  * @held: what the device's built-in level is at now
  * @choice: the result; its reason says why there is none, or what was
  *	fallen back from
  *
- * Return: 0; -EOPNOTSUPP or -EEXIST if what is asked for cannot be had.
+ * Return: 0; -EOPNOTSUPP, -EPERM or -EEXIST if what is asked for cannot be had.
  */
-int xsk_attach_choose(u32 flags, bool zerocopy, bool native,
+int xsk_attach_choose(u32 flags, bool zerocopy, u32 obstacle,
 		      const struct xdp_builtin *held,
 		      struct xsk_attach_choice *choice)
 {
@@ -78,12 +81,11 @@ int xsk_attach_choose(u32 flags, bool zerocopy, bool native,
 		choice->reason = XDP_ATTACH_R_ZC_GENERIC;
 		return -EOPNOTSUPP;
 	}
-	choice->reason = skb || native ? XDP_ATTACH_R_NONE :
-					 XDP_ATTACH_R_NO_NATIVE;
-	if (drv && !native)
-		return -EOPNOTSUPP;
+	choice->reason = skb ? XDP_ATTACH_R_NONE : obstacle;
+	if (drv && obstacle)
+		return obstacle == XDP_ATTACH_R_PEER ? -EPERM : -EOPNOTSUPP;
 
-	choice->mode = skb || !native ? XDP_MODE_SKB : XDP_MODE_DRV;
+	choice->mode = skb || obstacle ? XDP_MODE_SKB : XDP_MODE_DRV;
 	choice->fallback = !skb && !drv;
 	if (!held->users || held->mode == choice->mode)
 		return 0;
@@ -97,16 +99,61 @@ int xsk_attach_choose(u32 flags, bool zerocopy, bool native,
 	return 0;
 }
 
-/* Frames of a bond's ports carry the queue of the port, not of the bond */
+/**
+ * xsk_attach_native() - check whether native mode is safe on a device
+ * @dev: the device
+ *
+ * Rings and pool of a socket have no lock in native mode: one context at a time
+ * may receive from a queue, its NAPI poll. A driver for which that is so says
+ * it by @xdp_napi of its device, and so that it redirects frames in copy mode.
+ * It is not so, for instance, where XDP runs in the context of whoever writes
+ * to a character device, where several NAPIs receive from a queue, or where a
+ * device shows the frames of others as its own, with their queue numbers.
+ *
+ * Return: true if the driver redirects frames and runs XDP in the queue's NAPI
+ */
 static bool xsk_attach_native(const struct net_device *dev)
 {
-	return dev->netdev_ops->ndo_bpf && !netif_is_bond_master(dev);
+	const xdp_features_t needed = NETDEV_XDP_ACT_BASIC |
+				      NETDEV_XDP_ACT_REDIRECT;
+
+	return dev->xdp_napi && (dev->xdp_features & needed) == needed;
 }
 
+/* A program in native mode can change features and the largest MTU of the
+ * peer device, as on veth.
+ */
+static bool xsk_attach_may_change_peer(struct net_device *dev)
+{
+	struct net_device *peer = NULL;
+	bool may;
+
+	rcu_read_lock();
+	if (dev->netdev_ops->ndo_get_peer_dev)
+		peer = dev->netdev_ops->ndo_get_peer_dev(dev);
+	may = !peer || net_eq(dev_net(peer), dev_net(dev)) ||
+		ns_capable(dev_net(peer)->user_ns, CAP_NET_ADMIN);
+	rcu_read_unlock();
+	return may;
+}
+
+static u32 xsk_attach_obstacle(struct net_device *dev)
+{
+	if (!xsk_attach_native(dev))
+		return XDP_ATTACH_R_NO_NATIVE;
+	if (!xsk_attach_may_change_peer(dev))
+		return XDP_ATTACH_R_PEER;
+	return XDP_ATTACH_R_NONE;
+}
+
+/* A propagated program is recorded at the port, from any level above */
 static bool xsk_attach_upper_runs(struct net_device *dev)
 {
 	struct net_device *upper;
 	struct list_head *iter;
+
+	if (dev->xdp_builtin.propagated)
+		return true;
 
 	netdev_for_each_upper_dev_rcu(dev, upper, iter) {
 		if (xdp_builtin_regular(upper))
@@ -115,9 +162,56 @@ static bool xsk_attach_upper_runs(struct net_device *dev)
 	return false;
 }
 
-static int xsk_attach_check(struct xdp_sock *xs, struct net_device *dev,
-			    u32 qid)
+/* Only closed sockets still hold the program, until their pools are released */
+static bool xsk_attach_being_released(struct net_device *dev)
 {
+	u32 queues = max(dev->real_num_rx_queues, dev->real_num_tx_queues);
+	const struct xsk_buff_pool *pool;
+	u32 i, held = 0;
+
+	for (i = 0; i < queues; i++) {
+		pool = xsk_get_pool_from_qid(dev, i);
+		held += pool ? pool->attach_held : 0;
+	}
+	return held == dev->xdp_builtin.users;
+}
+
+static int xsk_attach_pick(struct xdp_sock *xs, struct net_device *dev,
+			   bool zerocopy, struct xsk_attach_choice *choice)
+{
+	int err;
+
+	err = xsk_attach_choose(xs->attach.flags, zerocopy,
+				xsk_attach_obstacle(dev), &dev->xdp_builtin,
+				choice);
+	/* As for a queue whose pool is being released */
+	if (err == -EEXIST && xsk_attach_being_released(dev))
+		err = -EBUSY;
+	if (err)
+		return xsk_attach_refuse(xs, dev, choice->reason, NULL, err);
+	return 0;
+}
+
+/**
+ * xsk_attach_check() - check whether a socket may be attached
+ * @xs: the socket
+ * @dev: the device to bind to
+ * @qid: the queue to bind to
+ * @bind_flags: flags of bind()
+ *
+ * Does nothing for a socket that did not ask for it.
+ *
+ * Context: RTNL and the socket's mutex
+ * Return: 0, or an error that if_xdp_fastpath.h lists.
+ */
+int xsk_attach_check(struct xdp_sock *xs, struct net_device *dev, u32 qid,
+		     u32 bind_flags)
+{
+	struct xsk_attach_choice choice;
+
+	xs->attach.reason = XDP_ATTACH_R_NONE;
+	if (!xs->attach.requested)
+		return 0;
 	if (!ns_capable(dev_net(dev)->user_ns, CAP_NET_ADMIN))
 		return xsk_attach_refuse(xs, dev, XDP_ATTACH_R_CAPABILITY, NULL,
 					 -EPERM);
@@ -136,7 +230,7 @@ static int xsk_attach_check(struct xdp_sock *xs, struct net_device *dev,
 	if ((xs->attach.flags & XDP_ATTACH_F_FORCE) && xdp_builtin_regular(dev))
 		return xsk_attach_refuse(xs, dev, XDP_ATTACH_R_REGULAR, NULL,
 					 -EEXIST);
-	return 0;
+	return xsk_attach_pick(xs, dev, bind_flags & XDP_ZEROCOPY, &choice);
 }
 
 /* Take a use of the built-in program on the device, in the best mode */
@@ -167,18 +261,20 @@ static int xsk_attach_hold(struct xdp_sock *xs, struct net_device *dev,
  * xsk_attach_prepare() - have the built-in program run, for bind()
  * @xs: the socket
  * @dev: the device to bind to
- * @qid: the queue to bind to
  * @bind_flags: flags of bind(); generic mode adds XDP_COPY
+ * @umem: the umem
  *
- * Does nothing for a socket that did not ask for it. What can fail about
- * attaching fails here, before the pool is made.
+ * Does nothing for a socket that did not ask for it. bind() calls it when
+ * nothing but the driver can make it fail any more: a NIC may lose its link for
+ * seconds when a program comes or goes.
  *
  * Context: RTNL and the socket's mutex
  * Return: 0, or an error that if_xdp_fastpath.h lists.
  */
-int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev, u32 qid,
-		       u32 *bind_flags)
+int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev,
+		       u32 *bind_flags, const struct xdp_umem *umem)
 {
+	bool zerocopy = umem->zc || (*bind_flags & XDP_ZEROCOPY);
 	struct xsk_attach_choice choice;
 	struct bpf_prog *prog;
 	int err;
@@ -186,15 +282,9 @@ int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev, u32 qid,
 	if (!xs->attach.requested)
 		return 0;
 
-	err = xsk_attach_check(xs, dev, qid);
+	err = xsk_attach_pick(xs, dev, zerocopy, &choice);
 	if (err)
 		return err;
-
-	err = xsk_attach_choose(xs->attach.flags, *bind_flags & XDP_ZEROCOPY,
-				xsk_attach_native(dev), &dev->xdp_builtin,
-				&choice);
-	if (err)
-		return xsk_attach_refuse(xs, dev, choice.reason, NULL, err);
 
 	prog = xsk_builtin_get();
 	if (IS_ERR(prog))
@@ -203,10 +293,8 @@ int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev, u32 qid,
 
 	xs->attach.reason = choice.reason;
 	err = xsk_attach_hold(xs, dev, prog, &choice);
-	if (err) {
-		xsk_builtin_put();
+	if (err)
 		return err;
-	}
 
 	xs->attach.held = true;
 	xs->attach.fallback = choice.fallback;
@@ -217,27 +305,6 @@ int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev, u32 qid,
 	    !(*bind_flags & XDP_SHARED_UMEM))
 		*bind_flags |= XDP_COPY;
 	return 0;
-}
-
-/**
- * xsk_attach_check_umem() - check the umem that a socket is to share
- * @xs: the socket
- * @dev: the device to bind to
- * @umem: the umem of another socket
- *
- * Context: RTNL and the socket's mutex
- * Return: 0; -EOPNOTSUPP if the umem is zero-copy and the device is held in
- * generic mode.
- */
-int xsk_attach_check_umem(struct xdp_sock *xs, const struct net_device *dev,
-			  const struct xdp_umem *umem)
-{
-	if (!xs->attach.held || !umem->zc ||
-	    dev->xdp_builtin.mode != XDP_MODE_SKB)
-		return 0;
-
-	return xsk_attach_refuse(xs, dev, XDP_ATTACH_R_ZC_GENERIC, NULL,
-				 -EOPNOTSUPP);
 }
 
 /**
@@ -256,6 +323,8 @@ void xsk_attach_publish(struct xdp_sock *xs)
 		xs->attach.fallback = false;
 		xdp_builtin_pin(xs->dev);
 	}
+	/* Nobody had to be privileged to have frames sent here */
+	WRITE_ONCE(xs->pool->rx_claim, true);
 	if (xs->rx)
 		rcu_assign_pointer(xs->dev->_rx[xs->queue_id].xsk, xs);
 }
@@ -272,12 +341,10 @@ void xsk_attach_cancel(struct xdp_sock *xs, struct net_device *dev)
 	if (!xs->attach.held)
 		return;
 
-	/* Something else made bind() fail, or xsk_attach_check_umem() did */
-	if (xs->attach.reason != XDP_ATTACH_R_ZC_GENERIC)
-		xs->attach.reason = XDP_ATTACH_R_NONE;
+	/* Something else made bind() fail */
+	xs->attach.reason = XDP_ATTACH_R_NONE;
 	xs->attach.held = false;
 	xdp_builtin_put(dev, xs->attach.fallback);
-	xsk_builtin_put();
 }
 
 /**
@@ -285,14 +352,37 @@ void xsk_attach_cancel(struct xdp_sock *xs, struct net_device *dev)
  * @xs: the socket
  *
  * The caller waits for the polls that still see it, with synchronize_net().
+ * While the driver has the pool, the program stays for that.
  *
  * Context: RTNL and the socket's mutex
  */
 void xsk_detach(struct xdp_sock *xs)
 {
-	if (xs->attach.held && xs->rx)
+	if (!xs->attach.held)
+		return;
+
+	if (xs->rx)
 		RCU_INIT_POINTER(xs->dev->_rx[xs->queue_id].xsk, NULL);
-	xsk_attach_cancel(xs, xs->dev);
+	if (!xs->zc || !xs->pool->netdev) {
+		xsk_attach_cancel(xs, xs->dev);
+		return;
+	}
+
+	xs->attach.held = false;
+	xs->pool->attach_held++;
+}
+
+/**
+ * xsk_attach_release() - remove the program that a pool still needed
+ * @pool: the pool, which the driver does not have any more
+ *
+ * Context: RTNL
+ */
+void xsk_attach_release(struct xsk_buff_pool *pool)
+{
+	/* Pinned, see xsk_attach_publish() */
+	for (; pool->attach_held; pool->attach_held--)
+		xdp_builtin_put(pool->netdev, false);
 }
 
 static void xsk_attach_query_dev(const struct net_device *dev,

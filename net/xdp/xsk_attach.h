@@ -22,27 +22,27 @@ struct xsk_attach_choice {
 
 /* xsk_builtin.c */
 struct bpf_prog *xsk_builtin_get(void);
-void xsk_builtin_put(void);
 u32 xsk_builtin_id(void);
 bool xsk_is_builtin(const struct bpf_prog *prog);
 int xsk_redirect_action(u64 flags);
 int bpf_xsk_redirect(struct xdp_md *ctx, u64 flags);
 
 /* xsk_attach.c */
-int xsk_attach_choose(u32 flags, bool zerocopy, bool native,
+int xsk_attach_choose(u32 flags, bool zerocopy, u32 obstacle,
 		      const struct xdp_builtin *held,
 		      struct xsk_attach_choice *choice);
 int xsk_attach_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 			  unsigned int optlen);
 int xsk_attach_getsockopt(struct xdp_sock *xs, int optname,
 			  char __user *optval, int __user *optlen, int len);
-int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev, u32 qid,
-		       u32 *bind_flags);
-int xsk_attach_check_umem(struct xdp_sock *xs, const struct net_device *dev,
-			  const struct xdp_umem *umem);
+int xsk_attach_check(struct xdp_sock *xs, struct net_device *dev, u32 qid,
+		     u32 bind_flags);
+int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev,
+		       u32 *bind_flags, const struct xdp_umem *umem);
 void xsk_attach_publish(struct xdp_sock *xs);
 void xsk_attach_cancel(struct xdp_sock *xs, struct net_device *dev);
 void xsk_detach(struct xdp_sock *xs);
+void xsk_attach_release(struct xsk_buff_pool *pool);
 void xsk_attach_query(struct xdp_sock *xs, struct xdp_attach *attach);
 
 /* Only a socket that attaches needs the RTNL to be released */

@@ -13,16 +13,18 @@
 #include <linux/cred.h>
 #include <linux/filter.h>
 #include <linux/init_task.h>
+#include <linux/rtnetlink.h>
 #include <linux/security.h>
 #include <linux/sched/user.h>
 #include <linux/timekeeping.h>
+#include <linux/workqueue.h>
 #include <net/netdev_rx_queue.h>
 #include <net/xdp.h>
 
 #include "xsk_attach.h"
 
-static struct bpf_prog *xsk_builtin_prog; /* Protected by RTNL */
-static unsigned int xsk_builtin_users; /* Protected by RTNL */
+static struct bpf_prog *xsk_builtin_prog; /* Written under RTNL, once */
+static bool xsk_builtin_entered; /* Protected by RTNL */
 
 /**
  * xsk_redirect_action() - what to return for a queue without a socket
@@ -38,7 +40,8 @@ int xsk_redirect_action(u64 flags)
 	return flags <= XDP_TX ? flags : XDP_ABORTED;
 }
 
-static __always_inline int xsk_redirect(const struct xdp_buff *xdp, u64 flags)
+/* Aim at the socket attached to the queue of a frame, if there is one */
+static __always_inline bool xsk_redirect(const struct xdp_buff *xdp)
 {
 	const struct xdp_rxq_info *rxq = xdp->rxq;
 	struct bpf_redirect_info *ri;
@@ -48,7 +51,7 @@ static __always_inline int xsk_redirect(const struct xdp_buff *xdp, u64 flags)
 	 * whatever a driver or a test run puts into the context.
 	 */
 	if (unlikely(rxq->queue_index >= rxq->dev->num_rx_queues))
-		return xsk_redirect_action(flags);
+		return false;
 
 	/* Pairs with rcu_assign_pointer() in xsk_attach_publish(). The socket
 	 * stays until the poll ends, see xsk_detach().
@@ -56,19 +59,19 @@ static __always_inline int xsk_redirect(const struct xdp_buff *xdp, u64 flags)
 	xs = rcu_dereference_check(rxq->dev->_rx[rxq->queue_index].xsk,
 				   rcu_read_lock_bh_held());
 	if (!xs)
-		return xsk_redirect_action(flags);
+		return false;
 
 	ri = bpf_net_ctx_get_ri();
 	ri->tgt_index = rxq->queue_index;
 	ri->tgt_value = xs;
 	ri->map_id = 0;
 	ri->map_type = BPF_MAP_TYPE_XSKMAP;
-	return XDP_REDIRECT;
+	return true;
 }
 
-BPF_CALL_2(xsk_builtin_redirect, struct xdp_buff *, xdp, u64, flags)
+BPF_CALL_1(xsk_builtin_redirect, struct xdp_buff *, xdp)
 {
-	return xsk_redirect(xdp, flags);
+	return xsk_redirect(xdp) ? XDP_REDIRECT : XDP_PASS;
 }
 
 /* The program calls a function of the kernel directly and needs no BTF, so
@@ -78,7 +81,6 @@ static struct bpf_prog *xsk_builtin_create(void)
 {
 	const struct bpf_insn insns[] = {
 		/* R1 is the context */
-		BPF_MOV64_IMM(BPF_REG_2, 0),
 		BPF_EMIT_CALL(xsk_builtin_redirect),
 		BPF_EXIT_INSN(),
 	};
@@ -127,8 +129,34 @@ free_prog:
 	return ERR_PTR(err == -ENOTSUPP ? -EOPNOTSUPP : err);
 }
 
+/* Devices that run the program keep its entry by themselves */
+static void xsk_builtin_expire(struct work_struct *work)
+{
+	rtnl_lock();
+	bpf_prog_change_xdp(xsk_builtin_prog, NULL);
+	xsk_builtin_entered = false;
+	rtnl_unlock();
+}
+
+static DECLARE_DELAYED_WORK(xsk_builtin_work, xsk_builtin_expire);
+
+/* Have the XDP dispatcher know the program for a second more. For ever would
+ * cost all other programs two instructions per frame.
+ */
+static void xsk_builtin_enter(struct bpf_prog *prog)
+{
+	if (!xsk_builtin_entered)
+		bpf_prog_change_xdp(NULL, prog);
+	xsk_builtin_entered = true;
+	mod_delayed_work(system_wq, &xsk_builtin_work, HZ);
+}
+
 /**
- * xsk_builtin_get() - use the built-in program, make it if need be
+ * xsk_builtin_get() - get the built-in program, make it if need be
+ *
+ * The program stays, and its entry in the XDP dispatcher for a while: a process
+ * that attaches and closes sockets in a loop does not make the JIT compile, nor
+ * the text be patched, each time.
  *
  * Context: RTNL
  * Return: the program, or an ERR_PTR() of -ENOMEM, -ENOSPC, -EOPNOTSUPP if it
@@ -149,7 +177,7 @@ struct bpf_prog *xsk_builtin_get(void)
 		WRITE_ONCE(xsk_builtin_prog, prog);
 	}
 
-	xsk_builtin_users++;
+	xsk_builtin_enter(prog);
 	return prog;
 }
 
@@ -165,23 +193,9 @@ bool xsk_is_builtin(const struct bpf_prog *prog)
 }
 
 /**
- * xsk_builtin_put() - end the use that xsk_builtin_get() began
- *
- * Context: RTNL
- */
-void xsk_builtin_put(void)
-{
-	if (--xsk_builtin_users)
-		return;
-
-	bpf_prog_put(xsk_builtin_prog);
-	WRITE_ONCE(xsk_builtin_prog, NULL);
-}
-
-/**
  * xsk_builtin_id() - id of the built-in program
  *
- * Context: the caller has a use of the program
+ * Context: xsk_builtin_get() was called before
  * Return: the id
  */
 u32 xsk_builtin_id(void)
@@ -201,7 +215,18 @@ __bpf_kfunc_start_defs();
  */
 __bpf_kfunc int bpf_xsk_redirect(struct xdp_md *ctx, u64 flags)
 {
-	return xsk_redirect((struct xdp_buff *)ctx, flags);
+	struct bpf_redirect_info *ri;
+
+	if (xsk_redirect((struct xdp_buff *)ctx))
+		return XDP_REDIRECT;
+
+	/* As bpf_redirect_map() does: the target of an earlier call is not that
+	 * of a program that returns XDP_REDIRECT all the same.
+	 */
+	ri = bpf_net_ctx_get_ri();
+	ri->map_id = INT_MAX;
+	ri->map_type = BPF_MAP_TYPE_UNSPEC;
+	return xsk_redirect_action(flags);
 }
 
 __bpf_kfunc_end_defs();

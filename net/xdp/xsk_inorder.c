@@ -28,6 +28,7 @@
 #include <linux/bitmap.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include <net/xdp_sock_drv.h>
 
 #include "xsk_inorder.h"
@@ -52,6 +53,19 @@ static struct xsk_inorder_run *xsk_inorder_run(struct xsk_inorder_pool *order,
 					       u32 index)
 {
 	return &order->runs[index & (XSK_INORDER_RUNS - 1)];
+}
+
+/**
+ * xsk_inorder_new_id() - make an id for a socket
+ * @order: the queue
+ *
+ * Return: an id that no run in flight has
+ */
+u32 xsk_inorder_new_id(struct xsk_inorder_pool *order)
+{
+	/* Bit 31 of a run's id is a flag */
+	order->last_id = (order->last_id + 1) & ~XSK_RECYCLE_NOTED;
+	return order->last_id;
 }
 
 /**
@@ -217,6 +231,28 @@ static int xsk_inorder_prepare(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 }
 
 /**
+ * xsk_inorder_check() - check whether a socket can join a pool
+ * @pool: the pool
+ * @xs: the socket, in bind()
+ *
+ * Context: RTNL
+ * Return: 0; -EPROTOTYPE if the queue completes in the other way; -EBUSY if it
+ * recycles
+ */
+int xsk_inorder_check(const struct xsk_buff_pool *pool,
+		      const struct xdp_sock *xs)
+{
+	if (!xs->tx && !xsk_is_inorder(xs))
+		return 0;
+	if (pool->tx_joined && xsk_is_inorder(xs) != !!pool->inorder)
+		return -EPROTOTYPE;
+	/* Addresses are noted for one Tx ring at a time */
+	if (xs->tx && xsk_recycle_is_paired(pool))
+		return -EBUSY;
+	return 0;
+}
+
+/**
  * xsk_inorder_join() - a socket's Tx ring becomes one of a pool
  * @pool: the pool
  * @xs: the socket, in bind()
@@ -226,28 +262,21 @@ static int xsk_inorder_prepare(struct xsk_buff_pool *pool, struct xdp_sock *xs)
  * be in flight when the last one is closed. A pool without a completion ring
  * is that of a socket that asked, so that drivers never look for the ring.
  *
- * Context: RTNL
- * Return: 0; -EPROTOTYPE if the queue completes in the other way; -ENOMEM,
- * also if the Tx ring has more than 2^24 slots
+ * Context: RTNL, after xsk_inorder_check()
+ * Return: 0; -ENOMEM, also if the Tx ring has more than 2^24 slots
  */
 int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 {
-	bool inorder = xsk_is_inorder(xs);
 	int err;
 
-	if (!xs->tx && !inorder)
+	if (!xs->tx && !xsk_is_inorder(xs))
 		return 0;
-	if (pool->tx_joined && inorder != !!pool->inorder)
-		return -EPROTOTYPE;
-	/* Addresses are noted for one Tx ring at a time */
-	if (xs->tx && xsk_recycle_is_paired(pool))
-		return -EBUSY;
 
-	if (inorder) {
+	if (xsk_is_inorder(xs)) {
 		err = xsk_inorder_prepare(pool, xs);
 		if (err)
 			return err;
-		xs->inorder.id = ++pool->inorder->last_id;
+		xs->inorder.id = xsk_inorder_new_id(pool->inorder);
 	}
 	pool->tx_joined = true;
 	return 0;
@@ -256,11 +285,15 @@ int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 /**
  * xsk_inorder_destroy() - free what a socket has for in-order completion
  * @xs: the socket, which nothing in flight refers to any more
+ *
+ * Context: any but NMI: the last skb may be freed under a spinlock
  */
 void xsk_inorder_destroy(struct xdp_sock *xs)
 {
-	if (xsk_is_inorder(xs))
-		xskq_destroy(xs->tx);
+	if (xsk_is_inorder(xs) && xs->tx) {
+		vfree_atomic(xs->tx->ring);
+		kfree(xs->tx);
+	}
 	bitmap_free(xs->inorder.finished);
 }
 

@@ -60,6 +60,7 @@ static inline bool xsk_pool_is_inorder(const struct xsk_buff_pool *pool)
 }
 
 /* The index logic, apart from sockets and rings */
+u32 xsk_inorder_new_id(struct xsk_inorder_pool *order);
 bool xsk_inorder_full(const struct xsk_inorder_pool *order);
 u32 xsk_inorder_add(struct xsk_inorder_pool *order, u32 id, u32 descs,
 		    u32 slots);
@@ -72,6 +73,8 @@ int xsk_inorder_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 			   unsigned int optlen);
 int xsk_inorder_getsockopt(struct xdp_sock *xs, char __user *optval,
 			   int __user *optlen, int len);
+int xsk_inorder_check(const struct xsk_buff_pool *pool,
+		      const struct xdp_sock *xs);
 int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs);
 void xsk_inorder_destroy(struct xdp_sock *xs);
 

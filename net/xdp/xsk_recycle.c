@@ -441,6 +441,11 @@ static int xsk_recycle_check_mode(const struct xdp_sock *tx_xs,
 		why = "it sends in copy mode";
 	else if (!rx_xs->zc)
 		why = "the other one receives in copy mode";
+	/* Other drivers check only the fill ring before they allocate, or have
+	 * no low watermark
+	 */
+	else if (!rx_xs->dev->xsk_recycle)
+		why = "the driver of the other one does not take chunks";
 	else if (tx_xs->pool->unaligned)
 		why = "the chunks of the umem are not aligned";
 	else if (tx_xs->sg)
@@ -522,6 +527,16 @@ static void xsk_recycle_unlink(struct xsk_recycle *recycle)
 		pool->recycle_filled += xsk_recycle_fq(pool);
 }
 
+/* Both sockets of a pair are bound, and stay bound under RTNL */
+static void xsk_recycle_wakeup(const struct xdp_sock *xs, u32 flags)
+{
+	struct net_device *dev = xs->dev;
+
+	rcu_read_lock();
+	dev->netdev_ops->ndo_xsk_wakeup(dev, xs->queue_id, flags);
+	rcu_read_unlock();
+}
+
 static void xsk_recycle_link(struct xsk_recycle *recycle,
 			     struct xdp_sock *rx_xs)
 {
@@ -538,8 +553,15 @@ static void xsk_recycle_link(struct xsk_recycle *recycle,
 	if (list_empty(&pool->recycle_from))
 		pool->recycle_filled -= xsk_recycle_fq(pool);
 	list_add_tail_rcu(&recycle->node, &pool->recycle_from);
+	/* The device's ring may be empty, so that no poll would set this: the
+	 * next completion kicks the queue
+	 */
+	WRITE_ONCE(pool->recycle_low, true);
 	/* Pairs with rcu_dereference() in xsk_recycle_completed() */
 	rcu_assign_pointer(recycle->to, pool);
+	/* There may be no further completion for the pending chunks */
+	if (READ_ONCE(recycle->published) != READ_ONCE(recycle->read))
+		xsk_recycle_wakeup(rx_xs, XDP_WAKEUP_RX);
 }
 
 static void xsk_recycle_request(struct xsk_recycle *recycle, bool on, u32 slot)
@@ -553,14 +575,10 @@ static void xsk_recycle_request(struct xsk_recycle *recycle, bool on, u32 slot)
 /* Where an earlier switch waits for its slot, have the driver go on */
 static int xsk_recycle_settled(struct xdp_sock *xs)
 {
-	const struct net_device *dev = xs->dev;
-
 	if (!xsk_recycle_pending(xs->pool->recycle))
 		return 0;
 
-	rcu_read_lock();
-	dev->netdev_ops->ndo_xsk_wakeup(xs->dev, xs->queue_id, XDP_WAKEUP_TX);
-	rcu_read_unlock();
+	xsk_recycle_wakeup(xs, XDP_WAKEUP_TX);
 	return -EAGAIN;
 }
 

@@ -41,13 +41,15 @@ static u32 xsk_tx_span_done(struct xsk_tx_span *span, struct xsk_queue *cq,
  * @span: gets them
  * @pool: the pool
  * @max: how many the driver has room for, at least 1
+ * @count_empty: count polls that find the Tx ring empty, as xsk_tx_peek_desc()
+ *	does and xsk_tx_peek_release_desc_batch() does not
  *
  * Context: NAPI poll
  * Return: how many; 0 if there is nothing to send now, or no room to note it;
  * -EOPNOTSUPP if spans are not for @pool
  */
 int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
-		      u32 max)
+		      u32 max, bool count_empty)
 {
 	struct xdp_rxtx_ring *ring;
 	struct xsk_queue *tx;
@@ -82,7 +84,7 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 
 	span->count = xsk_tx_row(tx, tx->cached_cons, max);
 	if (!span->count) {
-		tx->queue_empty_descs++;
+		tx->queue_empty_descs += count_empty;
 		return 0;
 	}
 

@@ -71,10 +71,13 @@
  *
  * bind() needs CAP_NET_ADMIN in the user namespace that owns the device's
  * network namespace, and fails with:
- * EPERM	without that capability
+ * EPERM	without that capability, or without it over the network
+ *		namespace of the device at the other end if native mode is
+ *		asked for
  * ERANGE	the device has no such Rx queue now
  * EBUSY	another socket is attached to the queue, or device memory is
- *		bound to a queue of the device
+ *		bound to a queue of the device; or the queue, or the device in
+ *		the other mode, is not released yet by a socket that was closed
  * EOPNOTSUPP	the mode asked for is one that the device cannot do
  * EEXIST	another attached socket holds the device in the other mode,
  *		or an upper device runs a program; with XDP_ATTACH_F_FORCE
@@ -88,7 +91,10 @@ struct xdp_attach {
 	__u32 reason;
 };
 
-/* Flags: the default is native where the driver has XDP, else generic. */
+/*
+ * Flags: the default is native where the driver redirects frames and runs XDP
+ * in the NAPI poll of the queue, else generic.
+ */
 #define XDP_ATTACH_F_SKB_MODE	(1U << 0)	/* generic XDP */
 #define XDP_ATTACH_F_DRV_MODE	(1U << 1)	/* native XDP */
 /*
@@ -105,7 +111,9 @@ enum {
 	XDP_ATTACH_S_STALLED,	/* the driver refused the built-in when it
 				 * was to come back: no program runs
 				 */
-	XDP_ATTACH_S_DETACHED,	/* the device is gone */
+	XDP_ATTACH_S_DETACHED,	/* the device is gone, or moved to another
+				 * network namespace
+				 */
 };
 
 enum {
@@ -113,7 +121,9 @@ enum {
 	XDP_ATTACH_R_CAPABILITY,	/* no CAP_NET_ADMIN */
 	XDP_ATTACH_R_NO_QUEUE,		/* no such Rx queue */
 	XDP_ATTACH_R_QUEUE_BUSY,	/* another socket is attached */
-	XDP_ATTACH_R_NO_NATIVE,		/* the driver has no XDP */
+	XDP_ATTACH_R_NO_NATIVE,		/* no native XDP with redirection, or
+					 * not in the NAPI poll of the queue
+					 */
 	XDP_ATTACH_R_DRIVER,		/* the driver refused the program */
 	XDP_ATTACH_R_MODE_CONFLICT,	/* held in the other mode */
 	XDP_ATTACH_R_UPPER,		/* an upper device runs a program */
@@ -123,6 +133,10 @@ enum {
 					 * refused, the built-in program
 					 */
 	XDP_ATTACH_R_DEVICE_BUSY,	/* device memory is bound to a queue */
+	XDP_ATTACH_R_PEER,		/* the device at the other end, which
+					 * native mode changes, is of another
+					 * network namespace
+					 */
 };
 
 /*
@@ -164,8 +178,9 @@ enum {
  * EINVAL	no Tx ring, or no Rx ring in the other socket; unknown flags
  * EXDEV	they do not share the umem
  * EOPNOTSUPP	one is not zero-copy, or chunks are not aligned, or the socket
- *		has XDP_USE_SG; XDP_RECYCLE_F_CHECK where the device's memory
- *		needs to be synced
+ *		has XDP_USE_SG, or the driver of the Rx queue does not take
+ *		chunks from Tx queues; XDP_RECYCLE_F_CHECK where the device's
+ *		memory needs to be synced
  * EPROTOTYPE	no XDP_TX_INORDER
  * EMLINK	several sockets send on the queue
  * EAGAIN	an earlier call does not hold yet: the frames before it were

@@ -378,6 +378,67 @@ static int xdp_builtin_hand_down(struct xdp_builtin_fixture *f,
 	return err;
 }
 
+/* A master above the upper device, say: nothing shows but what was propagated */
+static void xdp_builtin_after_a_master(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, f->regular), 0);
+	KUNIT_EXPECT_PTR_EQ(test, xdp_builtin_regular(f->dev), f->regular);
+
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->regular);
+	KUNIT_EXPECT_FALSE(test, xdp_builtin_running(f->dev));
+	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.active_id, 2);
+
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, NULL), 0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
+	KUNIT_EXPECT_NULL(test, xdp_builtin_regular(f->dev));
+
+	xdp_builtin_put(f->dev, f->fallback);
+	rtnl_unlock();
+}
+
+/* It forgets the program of a master that a user's own has displaced */
+static void xdp_builtin_user_displaces_master(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, f->builtin), 0);
+	KUNIT_EXPECT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_DRV, f->regular),
+			0);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_DRV, NULL),
+			0);
+	KUNIT_EXPECT_NULL(test, xdp_builtin_regular(f->dev));
+	rtnl_unlock();
+}
+
+/* A generic program leaves that of a master where it is, in the driver */
+static void xdp_builtin_generic_beside_master(struct kunit *test)
+{
+	struct xdp_builtin_fixture *f = test->priv;
+
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, xdp_builtin_use(f, XDP_MODE_DRV, true), 0);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, f->regular), 0);
+	KUNIT_EXPECT_EQ(test,
+			xdp_builtin_set_regular(f, XDP_MODE_SKB, f->regular),
+			0);
+	KUNIT_EXPECT_EQ(test, xdp_builtin_set_regular(f, XDP_MODE_SKB, NULL),
+			0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->regular);
+	KUNIT_EXPECT_FALSE(test, xdp_builtin_running(f->dev));
+	KUNIT_EXPECT_EQ(test, f->dev->xdp_builtin.active_id, 2);
+
+	KUNIT_EXPECT_EQ(test, xdp_builtin_hand_down(f, NULL), 0);
+	KUNIT_EXPECT_PTR_EQ(test, f->drv->prog, f->builtin);
+	xdp_builtin_put(f->dev, f->fallback);
+	rtnl_unlock();
+}
+
 static void xdp_builtin_port_of_a_master(struct kunit *test)
 {
 	struct xdp_builtin_fixture *f = test->priv;
@@ -441,6 +502,9 @@ static struct kunit_case xdp_builtin_cases[] = {
 	KUNIT_CASE(xdp_builtin_held_meets_regular),
 	KUNIT_CASE(xdp_builtin_as_regular),
 	KUNIT_CASE(xdp_builtin_port_of_a_master),
+	KUNIT_CASE(xdp_builtin_after_a_master),
+	KUNIT_CASE(xdp_builtin_user_displaces_master),
+	KUNIT_CASE(xdp_builtin_generic_beside_master),
 	KUNIT_CASE(xdp_builtin_device_dies),
 	{}
 };

@@ -4,6 +4,7 @@
 #include <linux/bitmap.h>
 
 #include "../xsk_inorder.h"
+#include "../xsk_recycle.h"
 
 /* Indices before their wrap-around, at it, and where they start */
 static const u32 xsk_inorder_starts[] = { 0, 5, U32_MAX - 2, U32_MAX };
@@ -202,6 +203,23 @@ static void xsk_inorder_any_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, done, base + SIZE);
 }
 
+/* After 2^31 sockets: ids keep clear of the flag beside them */
+static void xsk_inorder_ids(struct kunit *test)
+{
+	struct xsk_inorder_pool *order;
+	u32 id, i;
+
+	order = kunit_kzalloc(test, sizeof(*order), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, order);
+
+	order->last_id = XSK_RECYCLE_NOTED - 3;
+	for (i = 0; i < 5; i++) {
+		id = xsk_inorder_new_id(order);
+		KUNIT_EXPECT_EQ(test, id & XSK_RECYCLE_NOTED, 0);
+	}
+	KUNIT_EXPECT_EQ(test, id, 2);
+}
+
 static struct kunit_case xsk_inorder_cases[] = {
 	KUNIT_CASE_PARAM(xsk_inorder_one_socket, xsk_inorder_start_gen_params),
 	KUNIT_CASE_PARAM(xsk_inorder_invalid, xsk_inorder_start_gen_params),
@@ -210,6 +228,7 @@ static struct kunit_case xsk_inorder_cases[] = {
 	KUNIT_CASE_PARAM(xsk_inorder_all_runs, xsk_inorder_start_gen_params),
 	KUNIT_CASE_PARAM(xsk_inorder_limits, xsk_inorder_limit_gen_params),
 	KUNIT_CASE_PARAM(xsk_inorder_any_order, xsk_inorder_start_gen_params),
+	KUNIT_CASE(xsk_inorder_ids),
 	{}
 };
 

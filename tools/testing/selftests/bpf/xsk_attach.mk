@@ -3,8 +3,8 @@
 #   make -f tools/testing/selftests/bpf/xsk_attach.mk O=/where/to KTREE=/a/kernel
 # Run it at the top of the repository, or of a kernel tree that has the series.
 # KTREE is any 6.12 kernel tree, for kselftest_harness.h. Needs clang, bpftool and
-# libbpf; $(O)/xsk_attach and $(O)/xsk_inorder run as root and want ip, tc, ethtool,
-# bpftool, nsenter, xdp-loader.
+# libbpf; $(O)/xsk_attach, $(O)/xsk_inorder and $(O)/xsk_safety run as root and want
+# ip, tc, ethtool, bpftool, nsenter, xdp-loader.
 
 ifeq ($(and $(O),$(KTREE)),)
 $(error Say where to build and where a kernel tree is: O=/where/to KTREE=/a/kernel)
@@ -17,14 +17,15 @@ BPFTOOL ?= bpftool
 DIR := tools/testing/selftests/bpf
 # The rest of include/uapi is not for user space: take this one header only.
 XSK_ATTACH_UAPI := $(O)/include/linux/if_xdp_fastpath.h
-XSK_ATTACH_OBJS := $(addprefix $(O)/, xsk_attach.o xsk_attach_lib.o xsk_inorder.o)
+XSK_ATTACH_TESTS := $(addprefix $(O)/, xsk_attach xsk_inorder xsk_safety xsk_fuzz)
+XSK_ATTACH_OBJS := $(addsuffix .o, $(XSK_ATTACH_TESTS)) $(O)/xsk_attach_lib.o
 XSK_ATTACH_BPF := $(O)/xsk_attach_progs.bpf.o
 XSK_ATTACH_SKEL := $(O)/include/xsk_attach_progs.skel.h
 XSK_ATTACH_CFLAGS := -g -Wall -Wextra -Werror -Wno-sign-compare \
 	-Wno-missing-field-initializers -MMD -I$(O)/include -Itools/net/xsk \
 	-isystem $(KTREE)/tools/testing/selftests
 
-all: $(O)/xsk_attach $(O)/xsk_inorder
+all: $(XSK_ATTACH_TESTS)
 
 $(XSK_ATTACH_UAPI): include/uapi/linux/if_xdp_fastpath.h
 	install -D -m 644 $< $@
@@ -42,11 +43,11 @@ $(XSK_ATTACH_SKEL): $(XSK_ATTACH_BPF)
 $(XSK_ATTACH_OBJS): $(O)/%.o: $(DIR)/%.c $(XSK_ATTACH_UAPI) $(XSK_ATTACH_SKEL)
 	$(CC) $(CFLAGS) $(XSK_ATTACH_CFLAGS) -c -o $@ $<
 
-$(O)/xsk_attach $(O)/xsk_inorder: %: %.o $(O)/xsk_attach_lib.o
+$(XSK_ATTACH_TESTS): %: %.o $(O)/xsk_attach_lib.o
 	$(CC) $(LDFLAGS) -o $@ $^ -lbpf -lpthread
 
 clean:
-	$(RM) $(O)/xsk_attach $(O)/xsk_inorder $(XSK_ATTACH_OBJS) $(XSK_ATTACH_OBJS:.o=.d) \
+	$(RM) $(XSK_ATTACH_TESTS) $(XSK_ATTACH_OBJS) $(XSK_ATTACH_OBJS:.o=.d) \
 		$(XSK_ATTACH_BPF) $(XSK_ATTACH_SKEL)
 
 .PHONY: all clean

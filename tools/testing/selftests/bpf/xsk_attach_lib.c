@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <linux/ethtool.h>
 #include <linux/if_ether.h>
@@ -26,8 +27,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
@@ -40,6 +43,8 @@
 #define SO_PREFER_BUSY_POLL	69
 #define SO_BUSY_POLL_BUDGET	70
 #endif
+
+#define NOBODY		65534
 
 /* Times and text */
 
@@ -639,8 +644,9 @@ int xsk_bind_soon(struct xsk *x)
 
 	while ((err = xsk_bind(x)) == -EBUSY && now_ms() < deadline) {
 		/* but is not attached any longer */
-		if (xsk_query(x, &attach) ||
-		    attach.reason == XDP_ATTACH_R_QUEUE_BUSY)
+		if (x->opts.attach &&
+		    (xsk_query(x, &attach) ||
+		     attach.reason == XDP_ATTACH_R_QUEUE_BUSY))
 			break;
 		nap(5);
 	}
@@ -911,27 +917,48 @@ static int diag_ask(int fd, __u32 show)
 	return send(fd, &msg, sizeof(msg), 0) < 0 ? -errno : 0;
 }
 
-static int diag_find_attr(struct nlmsghdr *nlh, struct xdp_attach *attach)
+/* Return: the size of an attribute of a socket, -ENOENT without it */
+static int diag_attr(const struct nlmsghdr *nlh, int type, void *value,
+		     int size)
 {
-	struct xdp_diag_msg *msg = NLMSG_DATA(nlh);
+	const struct xdp_diag_msg *msg = NLMSG_DATA(nlh);
 	int left = nlh->nlmsg_len - NLMSG_SPACE(sizeof(*msg));
-	struct nlattr *attr = (void *)msg + NLMSG_ALIGN(sizeof(*msg));
+	const struct nlattr *attr = (void *)msg + NLMSG_ALIGN(sizeof(*msg));
 
 	while (left >= (int)sizeof(*attr) && attr->nla_len >= sizeof(*attr)) {
-		if (attr->nla_type == XDP_DIAG_ATTACH) {
-			memcpy(attach, (void *)attr + NLA_HDRLEN,
-			       sizeof(*attach));
-			return 1;
+		int len = attr->nla_len - NLA_HDRLEN;
+
+		if (attr->nla_type == type) {
+			memcpy(value, (void *)attr + NLA_HDRLEN,
+			       len < size ? len : size);
+			return len;
 		}
 		left -= NLA_ALIGN(attr->nla_len);
 		attr = (void *)attr + NLA_ALIGN(attr->nla_len);
 	}
-	return 0;
+	return -ENOENT;
 }
 
-static int diag_read(int fd, ino_t ino, struct xdp_attach *attach)
+static void diag_add(struct diag *d, const struct nlmsghdr *nlh)
 {
-	static __u64 buf[4096];
+	const struct xdp_diag_msg *msg = NLMSG_DATA(nlh);
+	struct diag_socket *s = &d->sockets[d->count];
+	struct xdp_diag_info info;
+
+	if (d->count == DIAG_SOCKETS)
+		return;
+	d->count++;
+	memset(s, 0, sizeof(*s));
+	s->ino = msg->xdiag_ino;
+	s->has_info = diag_attr(nlh, XDP_DIAG_INFO, &info, sizeof(info)) > 0;
+	s->ifindex = s->has_info ? info.ifindex : 0;
+	s->has_attach = diag_attr(nlh, XDP_DIAG_ATTACH, &s->attach,
+				  sizeof(s->attach)) > 0;
+}
+
+static int diag_read(int fd, struct diag *d)
+{
+	static __u64 buf[8192];
 
 	for (;;) {
 		int len = recv(fd, buf, sizeof(buf), 0);
@@ -940,14 +967,48 @@ static int diag_read(int fd, ino_t ino, struct xdp_attach *attach)
 		if (len <= 0)
 			return -EIO;
 		for (; NLMSG_OK(nlh, len); nlh = NLMSG_NEXT(nlh, len)) {
-			struct xdp_diag_msg *msg = NLMSG_DATA(nlh);
-
-			if (nlh->nlmsg_type != SOCK_DIAG_BY_FAMILY)
-				return -ENOENT;
-			if (msg->xdiag_ino == ino)
-				return diag_find_attr(nlh, attach);
+			/* Both begin with an errno, 0 at a good end */
+			if (nlh->nlmsg_type == NLMSG_DONE ||
+			    nlh->nlmsg_type == NLMSG_ERROR)
+				return *(int *)NLMSG_DATA(nlh);
+			diag_add(d, nlh);
 		}
 	}
+}
+
+/* All AF_XDP sockets of the network namespace, as sock_diag lists them */
+int diag_dump(struct diag *d, __u32 show)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
+	int err;
+
+	d->count = 0;
+	if (fd < 0)
+		return complain(-errno, "NETLINK_SOCK_DIAG");
+	err = diag_ask(fd, show);
+	if (!err)
+		err = diag_read(fd, d);
+	close(fd);
+	return err ? complain(err, "dump of sock_diag") : 0;
+}
+
+/* Return: what a dump says of a socket, NULL unless that is there once */
+const struct diag_socket *diag_find(const struct diag *d, int fd)
+{
+	const struct diag_socket *found = NULL;
+	struct stat st;
+	__u32 i;
+
+	if (fstat(fd, &st))
+		return NULL;
+	for (i = 0; i < d->count; i++) {
+		if (d->sockets[i].ino != st.st_ino)
+			continue;
+		if (found)
+			return NULL;
+		found = &d->sockets[i];
+	}
+	return found;
 }
 
 /*
@@ -956,17 +1017,19 @@ static int diag_read(int fd, ino_t ino, struct xdp_attach *attach)
  */
 int xsk_diag(const struct xsk *x, __u32 show, struct xdp_attach *attach)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
-	struct stat st;
-	int ret;
+	const struct diag_socket *s;
+	static struct diag d;
+	int err;
 
-	if (fd < 0 || fstat(x->fd, &st))
-		return complain(-errno, "NETLINK_SOCK_DIAG");
-	ret = diag_ask(fd, show);
-	if (!ret)
-		ret = diag_read(fd, st.st_ino, attach);
-	close(fd);
-	return ret;
+	err = diag_dump(&d, show);
+	if (err)
+		return err;
+	s = diag_find(&d, x->fd);
+	if (!s)
+		return -ENOENT;
+	if (s->has_attach)
+		*attach = s->attach;
+	return s->has_attach;
 }
 
 /* Frames */
@@ -998,7 +1061,8 @@ static __u8 frame_byte(__u32 seq, __u32 pos)
 	return seq * 31 + pos * 7 + (pos >> 8) * 13;
 }
 
-static __u32 frame_build(const struct flow *f, void *frame, __u32 seq)
+/* Return: the length of the frame of that number */
+__u32 frame_build(const struct flow *f, void *frame, __u32 seq)
 {
 	struct frame_hdr *hdr = frame;
 	__u32 len = frame_len(seq, f->max_len);
@@ -1045,10 +1109,15 @@ static int frame_check(const struct flow *f, const void *frame, __u32 len,
 	return 0;
 }
 
+__u32 frame_seq(const void *frame)
+{
+	return ntohl(((const struct frame_hdr *)frame)->seq);
+}
+
 /* Check a frame's place in the flow and its bytes */
 int flow_check(struct flow *f, const void *frame, int len)
 {
-	__u32 seq = ntohl(((const struct frame_hdr *)frame)->seq);
+	__u32 seq = frame_seq(frame);
 
 	if (f->gaps ? (__s32)(seq - f->next) < 0 : seq != f->next)
 		return complain(-EILSEQ, "frame %u instead of %u", seq,
@@ -1546,4 +1615,91 @@ bool kmsg_find(int fd, const char *text)
 			return true;
 	}
 	return false;
+}
+
+/* Processes beside the test */
+
+bool helper_tell(const int *pipe)
+{
+	return write(pipe[1], "", 1) == 1;
+}
+
+bool helper_wait(const int *pipe)
+{
+	char byte;
+
+	return read(pipe[0], &byte, 1) == 1;
+}
+
+/* Return: as fork(). An unexpected end of either side ends the other's wait. */
+pid_t helper_fork(struct helper *h)
+{
+	if (pipe2(h->to, O_CLOEXEC) || pipe2(h->from, O_CLOEXEC))
+		return -1;
+
+	h->pid = fork();
+	if (h->pid) {
+		close(h->to[0]);
+		close(h->from[1]);
+	} else {
+		/* Also when an assertion ends the test */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(h->to[1]);
+		close(h->from[0]);
+	}
+	return h->pid;
+}
+
+void helper_kill(struct helper *h)
+{
+	kill(h->pid, SIGKILL);
+	waitpid(h->pid, NULL, 0);
+}
+
+/* Users and namespaces */
+
+bool become_nobody(void)
+{
+	return !setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
+	       !setresuid(NOBODY, NOBODY, NOBODY);
+}
+
+/* In a user and a network namespace of its own, the caller's user is root */
+bool root_of_new_user_ns(void)
+{
+	char map[32];
+
+	snprintf(map, sizeof(map), "0 %u 1", geteuid());
+	/* /proc/self belongs to root after a change of the user */
+	return !prctl(PR_SET_DUMPABLE, 1) &&
+	       !unshare(CLONE_NEWUSER | CLONE_NEWNET) &&
+	       !write_file("/proc/self/uid_map", map);
+}
+
+/* What main() looks at */
+
+bool kernel_has_attach(void)
+{
+	socklen_t len = sizeof(__u64);
+	__u64 features = 0;
+	int fd = socket(AF_XDP, SOCK_RAW, 0);
+
+	getsockopt(fd, SOL_XDP, XDP_FASTPATH_FEATURES, &features, &len);
+	close(fd);
+	return features & XDP_FASTPATH_F_ATTACH;
+}
+
+bool with_ports(void)
+{
+	return getenv("XSK_ATTACH_TX") && getenv("XSK_ATTACH_RX");
+}
+
+/* In a form that TAP takes for a comment */
+int tap_print_libbpf(enum libbpf_print_level level, const char *fmt,
+		     va_list args)
+{
+	if (level != LIBBPF_WARN)
+		return 0;
+	fputs("# ", stderr);
+	return vfprintf(stderr, fmt, args);
 }

@@ -12,11 +12,14 @@
 #define XSK_ATTACH_LIB_H
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <linux/if_xdp.h>
 #include <linux/if_xdp_fastpath.h>
 #include <linux/types.h>
+#include <sys/types.h>
+#include <bpf/libbpf.h>
 
 #include "kselftest.h"
 
@@ -147,6 +150,21 @@ struct stack {
 	int fd;
 };
 
+/* What sock_diag tells of a socket */
+struct diag_socket {
+	ino_t ino;
+	bool has_info, has_attach;
+	__u32 ifindex;
+	struct xdp_attach attach;
+};
+
+#define DIAG_SOCKETS	512
+
+struct diag {
+	__u32 count;
+	struct diag_socket sockets[DIAG_SOCKETS];
+};
+
 struct bpf_census {
 	__u32 progs, maps;
 	__u32 xdp_progs, builtins, xskmaps;
@@ -155,6 +173,12 @@ struct bpf_census {
 struct veth_opts {
 	__u32 mtu;
 	bool busy_poll;
+};
+
+/* A process beside the test: a byte in a pipe says that a step is done */
+struct helper {
+	pid_t pid;
+	int to[2], from[2];
 };
 
 __printf(1, 2) int run(const char *fmt, ...);
@@ -186,7 +210,12 @@ int xsk_recv(struct xsk *x, void *frame);
 void xsk_drive(struct xsk *x, int ms);
 int xsk_query(const struct xsk *x, struct xdp_attach *attach);
 int xsk_stats(const struct xsk *x, struct xdp_statistics *stats);
+int diag_dump(struct diag *d, __u32 show);
+const struct diag_socket *diag_find(const struct diag *d, int fd);
 int xsk_diag(const struct xsk *x, __u32 show, struct xdp_attach *attach);
+
+__u32 frame_build(const struct flow *f, void *frame, __u32 seq);
+__u32 frame_seq(const void *frame);
 
 __u32 flow_sent(const struct flow *f);
 int flow_put(struct flow *f, __u32 frames);
@@ -214,5 +243,18 @@ int prog_id(int prog_fd);
 int bpf_count(struct bpf_census *census);
 int kmsg_open(void);
 bool kmsg_find(int fd, const char *text);
+
+bool helper_tell(const int *pipe);
+bool helper_wait(const int *pipe);
+pid_t helper_fork(struct helper *h);
+void helper_kill(struct helper *h);
+
+bool become_nobody(void);
+bool root_of_new_user_ns(void);
+
+bool kernel_has_attach(void);
+bool with_ports(void);
+int tap_print_libbpf(enum libbpf_print_level level, const char *fmt,
+		     va_list args);
 
 #endif /* XSK_ATTACH_LIB_H */

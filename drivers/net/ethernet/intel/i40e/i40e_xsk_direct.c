@@ -90,7 +90,10 @@ static u32 i40e_xsk_direct_deliver(struct i40e_ring *rx_ring,
 		count = min3(budget - done, xsk_direct_span(direct),
 			     (u32)rx_ring->count - rx_ring->next_to_clean);
 		got = i40e_xsk_direct_span(rx_ring, direct, count, bytes);
-
+		/* The device wrote the frames before it wrote the descriptors;
+		 * the commit may copy frames from a bounce buffer.
+		 */
+		dma_rmb();
 		xsk_direct_commit(direct, got);
 		done += got;
 		rx_ring->next_to_clean += got;
@@ -100,8 +103,6 @@ static u32 i40e_xsk_direct_deliver(struct i40e_ring *rx_ring,
 			break;
 	}
 
-	/* The device wrote the frames before it wrote the descriptors */
-	dma_rmb();
 	rx_ring->next_to_process = rx_ring->next_to_clean;
 	return done;
 }

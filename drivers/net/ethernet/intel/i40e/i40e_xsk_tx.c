@@ -45,7 +45,8 @@ bool i40e_xsk_xmit(struct i40e_ring *xdp_ring)
 	};
 	bool more;
 
-	more = xsk_tx_spans(xdp_ring->xsk_pool, &ring, i40e_xsk_write_span);
+	more = xsk_tx_spans(xdp_ring->xsk_pool, &ring, i40e_xsk_write_span,
+			    false);
 	sent = room - ring.room;
 	if (sent) {
 		xdp_ring->next_to_use = ring.next;

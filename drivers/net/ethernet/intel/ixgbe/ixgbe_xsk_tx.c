@@ -96,7 +96,7 @@ static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring)
 	if (unlikely(!room))
 		return false;
 
-	if (xsk_tx_spans(xdp_ring->xsk_pool, &ring, ixgbe_xsk_write_span))
+	if (xsk_tx_spans(xdp_ring->xsk_pool, &ring, ixgbe_xsk_write_span, true))
 		ixgbe_xsk_xmit_single(xdp_ring->xsk_pool, &ring);
 	if (ring.room == room)
 		return true;
@@ -151,16 +151,8 @@ static u32 ixgbe_xsk_clean_first(struct ixgbe_ring *tx_ring)
 	return 0;
 }
 
-/**
- * ixgbe_clean_xdp_tx_irq - complete what was sent, and send more
- * @q_vector: the vector
- * @tx_ring: Tx ring
- * @napi_budget: NAPI budget
- *
- * Return: true if there is nothing left to do
- */
-bool ixgbe_clean_xdp_tx_irq(struct ixgbe_q_vector *q_vector,
-			    struct ixgbe_ring *tx_ring, int napi_budget)
+static bool ixgbe_xsk_poll_tx(struct ixgbe_q_vector *q_vector,
+			      struct ixgbe_ring *tx_ring)
 {
 	unsigned int total_packets = 0, total_bytes = 0;
 	struct xsk_buff_pool *pool = tx_ring->xsk_pool;
@@ -188,6 +180,33 @@ bool ixgbe_clean_xdp_tx_irq(struct ixgbe_q_vector *q_vector,
 	xsk_tx_wakeup_begin(pool, &q_vector->napi);
 
 	return ixgbe_xsk_xmit(tx_ring);
+}
+
+/**
+ * ixgbe_clean_xdp_tx_irq - complete what was sent, and send more
+ * @q_vector: the vector
+ * @tx_ring: Tx ring
+ * @napi_budget: NAPI budget
+ *
+ * Return: true if there is nothing left to do
+ */
+bool ixgbe_clean_xdp_tx_irq(struct ixgbe_q_vector *q_vector,
+			    struct ixgbe_ring *tx_ring, int napi_budget)
+{
+	bool done;
+
+	/* netpoll, which can interrupt whoever holds the lock */
+	if (unlikely(!napi_budget))
+		return true;
+
+	if (likely(!ixgbe_xdp_ring_is_remote(tx_ring)))
+		return ixgbe_xsk_poll_tx(q_vector, tx_ring);
+
+	spin_lock(&tx_ring->tx_lock);
+	done = ixgbe_xsk_poll_tx(q_vector, tx_ring);
+	spin_unlock(&tx_ring->tx_lock);
+
+	return done;
 }
 
 /**

@@ -36,6 +36,13 @@ int xsk_map(struct xdp_md *ctx)
 	return bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_DROP);
 }
 
+SEC("xdp.frags")
+int xsk_map_sg(struct xdp_md *ctx)
+{
+	__sync_fetch_and_add(&seen, 1);
+	return bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_DROP);
+}
+
 static int redirect(struct xdp_md *ctx)
 {
 	__sync_fetch_and_add(&seen, 1);
@@ -46,6 +53,20 @@ SEC("?xdp")
 int xsk_redirect(struct xdp_md *ctx)
 {
 	return redirect(ctx);
+}
+
+/*
+ * Ignore a redirect to a socket of the map, then try a queue without an attached
+ * socket: no target is left for XDP_REDIRECT.
+ */
+SEC("?xdp")
+int xsk_redirect_stale(struct xdp_md *ctx)
+{
+	__sync_fetch_and_add(&seen, 1);
+	bpf_redirect_map(&sockets, 0, XDP_PASS);
+	if (bpf_xsk_redirect(ctx, XDP_PASS) == XDP_REDIRECT)
+		return XDP_ABORTED;
+	return XDP_REDIRECT;
 }
 
 SEC("?xdp/cpumap")

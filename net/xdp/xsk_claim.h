@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef XSK_CLAIM_H_
+#define XSK_CLAIM_H_
+
+#include <linux/filter.h>
+#include <net/xdp_sock.h>
+#include <net/xsk_buff_pool.h>
+
+/*
+ * Fill ring, free list, Rx rings and the flush list have no lock: they rely on
+ * one context at a time, the NAPI poll of the queue. @rx_claim of a pool is set
+ * where that is not guaranteed: the device does not declare it (@xdp_napi of
+ * struct net_device), or a socket was attached without a privileged program
+ * (XDP_ATTACH). There, one context at a time claims the pool until it has
+ * flushed, and packets of other contexts are dropped. The cost is one atomic
+ * operation per poll.
+ */
+
+/**
+ * xsk_claim() - claim a pool for the current context
+ * @pool: the pool
+ *
+ * Context: BHs disabled
+ * Return: true if the context owns the pool; false if another one does
+ */
+static inline bool xsk_claim(struct xsk_buff_pool *pool)
+{
+	const struct bpf_net_context *owner, *ctx;
+	bool claimed;
+
+	if (likely(!READ_ONCE(pool->rx_claim)))
+		return true;
+
+	ctx = bpf_net_ctx_get();
+	owner = READ_ONCE(pool->rx_owner);
+	if (owner)
+		return owner == ctx;
+
+	/* Pairs with the release in xsk_unclaim(): see all stores of the last
+	 * owner
+	 */
+	claimed = !cmpxchg_acquire(&pool->rx_owner, NULL, ctx);
+	if (claimed)
+		pool->rx_to_flush = 0;
+	return claimed;
+}
+
+/**
+ * xsk_unclaim() - release a claimed pool, unless sockets are left to flush
+ * @pool: the pool
+ *
+ * Context: the owner
+ */
+static inline void xsk_unclaim(struct xsk_buff_pool *pool)
+{
+	/* Below zero: @rx_claim was set in the middle of the poll, which is
+	 * the only context then: others set it before the pool is used
+	 */
+	if (unlikely(pool->rx_owner && pool->rx_to_flush <= 0))
+		/* Pairs with the acquire in xsk_claim() */
+		smp_store_release(&pool->rx_owner, NULL);
+}
+
+/* A socket of the pool is in the flush list now, or has left it */
+static inline void xsk_claim_to_flush(struct xsk_buff_pool *pool, int sockets)
+{
+	if (unlikely(pool->rx_owner))
+		pool->rx_to_flush += sockets;
+}
+
+#endif /* XSK_CLAIM_H_ */
