@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/bisect.sh: builds the folders that the series touches at every commit of it,
-# with W=1, the last one also with sparse; fails at the first that does not build or brings a
-# warning that the base does not have.
+# lab/bisect.sh: builds the folders that a commit of the series touches, at every commit, and all that
+# the series touches where it changes a shared header; with W=1, the last one also with sparse. Fails
+# at the first that does not build or brings a warning that the base does not have.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -13,11 +13,23 @@ repo=$OUT/linux
 tree=$OUT/linux-bisect
 build=$OUT/build-bisect
 
-# Folders with files that become part of the kernel.
+# touched_folders FROM TO: folders with files that become part of the kernel, without those that are
+# in another one: make would build these twice at the same time.
 touched_folders() {
-	git -C "$repo" diff --name-only base patched -- '*.c' |
-		grep -Ev '^(Documentation|include|samples|scripts|tools)/' |
-		xargs -r -n 1 dirname | sort -u | sed 's,$,/,'
+	git -C "$repo" diff --name-only "$1" "$2" |
+		grep -Ev '^(Documentation|include|samples|scripts|tools)/' | grep / |
+		xargs -r -n 1 dirname | sort -u | sed 's,$,/,' |
+		awk 'NR == 1 || index($0, last) != 1 { print; last = $0 }'
+}
+
+# folders_of COMMIT: the folders that it can change; all, if they share one of its headers, or if it
+# is the last one.
+folders_of() {
+	if [[ $1 == "$tip" ]] || ! git -C "$repo" diff --quiet "$1^" "$1" -- include; then
+		touched_folders base patched
+	else
+		touched_folders "$1^" "$1"
+	fi
 }
 
 # Warnings without line numbers, which change with every patch.
@@ -28,8 +40,14 @@ warnings() {
 # build_commit COMMIT SPARSE FOLDER...: the log of the step holds the warnings. SPARSE is that of
 # make: 1 for files that are compiled, 2 for all.
 build_commit() {
+	local before
+	before=$(git -C "$tree" rev-parse HEAD)
 	git -C "$tree" checkout -q --detach "$1"
-	configure_lab "$tree" "$build" core.config net.config check.config patched.config
+	# Takes longer than what most commits change
+	if [[ ! -e $build/.config ]] ||
+		! git -C "$tree" diff --quiet "$before" HEAD -- '*Kconfig*'; then
+		configure_lab "$tree" "$build" core.config net.config check.config patched.config
+	fi
 	make_kernel "$tree" "$build" W=1 C="$2" "${@:3}"
 }
 
@@ -38,15 +56,18 @@ rm -rf "$build"
 mkdir -p "$build"
 git -C "$repo" worktree prune
 [[ -e $tree ]] || git -C "$repo" worktree add -q -f --detach "$tree" base
-mapfile -t folders < <(touched_folders)
+mapfile -t folders < <(touched_folders base patched)
+tip=$(git -C "$repo" log -1 --format=%h patched)
 commits=$(git -C "$repo" log --reverse --format='%h %s' base..patched)
 count=0
 last=$(grep -c . <<<"$commits")
 step bisect-0 "base" build_commit base 1 "${folders[@]}"
 while read -r id subject; do
 	count=$((count + 1))
+	mapfile -t touched < <(folders_of "$id")
+	((${#touched[@]})) || continue
 	step "bisect-$count" "$id $subject" build_commit "$id" $((count < last ? 0 : 2)) \
-		"${folders[@]}"
+		"${touched[@]}"
 	new=$(comm -13 <(warnings "$OUT/log/bisect-0.log") <(warnings "$OUT/log/bisect-$count.log"))
 	[[ -z $new ]] || die "new warnings at $id ($subject):"$'\n'"$new"
 done <<<"$commits"

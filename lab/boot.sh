@@ -21,7 +21,8 @@
 #   --any-events   what nicsim calls misbehaviour does not fail the run
 #
 # A kernel splat on the console (see lab/splat.py) makes it fail with status 99, a
-# model that ended or saw misbehaviour with 98.
+# model that ended or saw misbehaviour with 98; on kasan and base-kasan, memory or sockets
+# that CMD left behind with 96 (see lab/guest/leaks.py).
 # In the guest / is the lab root, read-only; /src, /out and /cache are those of the
 # lab; /tmp is empty. There, nicctl talks to nicsim.
 
@@ -74,6 +75,7 @@ parse() {
 prepare() {
 	local build
 	image=$kernel
+	[[ $kernel != *kasan ]] || append+=(kmemleak=on)
 	[[ $kernel == */* ]] || image=$OUT/build-$kernel/arch/x86/boot/bzImage
 	[[ -r $image ]] || need "no kernel $image: lab/build.sh makes the kernels base and patched"
 	build=${image%/arch/x86/boot/bzImage}

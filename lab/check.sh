@@ -34,10 +34,11 @@ get_checkpatch() {
 	mv "$checkpatch.new" "$checkpatch"
 }
 
-# MAINTAINERS is not among our files, and an entry of only new files has no diff.
+# MAINTAINERS is not among our files, an entry of only new files has no diff, and the history that
+# the commits of `Fixes:` are in is not here.
 run_checkpatch() {
 	perl "$checkpatch/checkpatch.pl" --strict --no-tree --no-summary --quiet \
-		--ignore FILE_PATH_CHANGES,NOT_UNIFIED_DIFF "$@"
+		--ignore FILE_PATH_CHANGES,NOT_UNIFIED_DIFF,UNKNOWN_COMMIT_ID "$@"
 }
 
 # checkpatch takes a patch that git tracks for a source file, hence the copies.

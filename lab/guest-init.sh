@@ -39,10 +39,18 @@ port() {
 	done
 }
 
+# The command, and with kmemleak=on whether it left something behind
+run() {
+	local status=0 left=0
+	bash "$dir/command" || status=$?
+	[[ $(</proc/cmdline) != *kmemleak=on* ]] || /src/lab/guest/leaks.py || left=$?
+	return "$((status ? status : left))"
+}
+
 if [[ -n ${labterm:-} ]]; then
 	setsid -cw bash "$dir/command" <>/dev/hvc0 >&0 2>&1
 else
-	bash "$dir/command" </dev/null >"$(port stdout)" 2>"$(port stderr)"
+	run </dev/null >"$(port stdout)" 2>"$(port stderr)"
 fi
 echo "$?" >"$dir/status"
 sync

@@ -36,7 +36,13 @@ SPLAT = re.compile(PREFIX + r"(?:" + "|".join((
     r"list_(?:add|del) corruption",
     r"unregister_netdevice: waiting for",
     r".*stalled pool shutdown",
+    r".*NETDEV WATCHDOG: ",
+    r".*Detected Tx Unit Hang",
+    r".*Malicious Driver Detection event",  # TX driver issue detected, i40e says at debug level
+    r".*[TR]X driver issue detected",
 )) + r")")
+# A test that provokes one says so in the kernel's log, and says nothing when it is over.
+EXPECTED = re.compile(PREFIX + r"lab: expected: (?P<pattern>.*)$")
 END = re.compile(r"---\[ end (?:trace|Kernel panic)")
 LONGEST = 60
 
@@ -57,10 +63,14 @@ def allowed_patterns(text):
 
 def find_splats(lines, allowed=()):
     """Return splats, each a list of lines; what follows within one is part of it."""
-    splats, index = [], 0
+    splats, index, expected = [], 0, []
     while index < len(lines):
         line = lines[index]
-        if not SPLAT.match(line) or any(pattern.search(line) for pattern in allowed):
+        said = EXPECTED.match(line)
+        if said:
+            expected = [re.compile(said["pattern"])] if said["pattern"] else []
+        if said or not SPLAT.match(line) or any(pattern.search(line)
+                                                for pattern in (*allowed, *expected)):
             index += 1
             continue
         block = lines[index:index + LONGEST]

@@ -13,7 +13,7 @@
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 
-GROUPS_ALL=(static lab nicsim uapi kunit attach inorder recycle many samples demo ixgbe i40e cross
+GROUPS_ALL=(static lab nicsim uapi kunit attach inorder recycle many fuzz samples demo ixgbe i40e cross
 	mends xskxceiver dpdk soak bench bisect deb)
 # Not in a run without arguments: they take many minutes, and limits of wall-clock time in
 # the first are hard for a slow machine.
@@ -51,6 +51,7 @@ for group in "$@"; do
 	rm -f "$OUT/result/$group.tap"
 	step "test-$group" "testing: $group" run_group "$group"
 	taps+=("$OUT/result/$group.tap")
+	[[ $group != @(kasan|lockdep|kcsan) ]] || "$LAB/debug_table.py"
 	show_failure "$group"
 done
 exec "$LAB/tap.py" "${taps[@]}"

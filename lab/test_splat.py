@@ -34,6 +34,14 @@ LOUD = {
     "ubsan": "[    2.123456] UBSAN: array-index-out-of-bounds in a.c:1:2",
     "panic": "[    2.123456] Kernel panic - not syncing: Fatal exception",
     "netdev": "[    2.123456] unregister_netdevice: waiting for veth0 to become free.",
+    "watchdog": "[    2.123456] i40e 0000:01:00.0 eth0: NETDEV WATCHDOG: CPU: 1: transmit queue 0 "
+                "timed out 5120 ms",
+    "Tx hang": "[    2.123456] ixgbe 0000:01:00.0 eth0: Detected Tx Unit Hang (XDP)",
+    "bad descriptor": "[    2.123456] i40e 0000:01:00.0: Malicious Driver Detection event 0x02 on "
+                      "TX queue 3 PF number 0x00 VF number 0x00",
+    "driver issue": "[    2.123456] i40e 0000:01:00.0: TX driver issue detected on PF",
+    "hung with thread": "[    2.123456][   T17] INFO: task kworker/0:1:9 blocked for more than 122 "
+                        "seconds.",
     "pool": "[    2.123456] page_pool_release_retry() stalled pool shutdown: id 1, 2 inflight",
 }
 
@@ -57,6 +65,24 @@ class FindSplats(unittest.TestCase):
     def test_two_splats(self):
         lines = ["[ 1.0] WARNING: CPU: 0", "[ 1.0] ---[ end trace 0 ]---", "[ 2.0] BUG: f"]
         self.assertEqual(len(splat.find_splats(lines)), 2)
+
+
+class Expected(unittest.TestCase):
+    """What a test announces in the log is no splat until it is over."""
+
+    BEGIN = "[    2.0] lab: expected: NETDEV WATCHDOG|Detected Tx Unit Hang"
+    END = "[    3.0] lab: expected: "
+
+    def test_announced(self):
+        lines = [self.BEGIN, LOUD["watchdog"], LOUD["Tx hang"], self.END]
+        self.assertEqual(splat.find_splats(lines), [])
+
+    def test_something_else(self):
+        self.assertEqual(len(splat.find_splats([self.BEGIN, LOUD["hung"], self.END])), 1)
+
+    def test_over(self):
+        lines = [self.BEGIN, self.END, LOUD["watchdog"]]
+        self.assertEqual(len(splat.find_splats(lines)), 1)
 
 
 class AllowList(unittest.TestCase):

@@ -28,11 +28,13 @@ wait_ready() {
 	return 1
 }
 
-# What the kernel says of programs and maps while the socket is open.
+# bpf_state DEVICE: what the kernel says of programs and maps while the socket is open. The
+# built-in program stays loaded, wherever it runs.
 bpf_state() {
-	local maps progs
+	local maps progs unused=xsk_builtin
 	maps=$(bpftool map show | grep -c ': xskmap ' || true)
-	progs=$(bpftool prog show | sed -n '/ name still /d; s/^[0-9]*: xdp  *name \([^ ]*\) .*/"\1"/p; s/^[0-9]*: ext  *name \([^ ]*\) .*/"\1"/p' |
+	[[ $(ip -d link show "$1") != *' name xsk_builtin '* ]] || unused=none
+	progs=$(bpftool prog show | sed -n '/ name still /d; / name '"$unused"' /d; s/^[0-9]*: xdp  *name \([^ ]*\) .*/"\1"/p; s/^[0-9]*: ext  *name \([^ ]*\) .*/"\1"/p' |
 		paste -sd,)
 	echo "\"xskmaps\": $maps, \"programs\": [$progs]"
 }
@@ -42,7 +44,7 @@ replay() {
 	new_pair "$how"
 	"$bin/replay_rx" "$how" "$how-rx" 0 "$pcap" >/tmp/result 2>/tmp/log &
 	wait_ready /tmp/log
-	state=$(bpf_state)
+	state=$(bpf_state "$how-rx")
 	tcpreplay -q --pps="$rate" -i "$how-tx" "$pcap" >/tmp/tcpreplay 2>&1 ||
 		{ cat /tmp/tcpreplay >&2; return 1; }
 	wait $!
@@ -66,7 +68,7 @@ forward() {
 		kill -0 "$pid" || { cat /tmp/log >&2; return 1; }
 		sleep 0.1
 	done
-	state=$(bpf_state)
+	state=$(bpf_state "$dev")
 	nicctl gen "$port" start >/dev/null
 	for ((try = 0; try < 100 && out < $3; try++)); do
 		sleep 0.1

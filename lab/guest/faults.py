@@ -165,11 +165,11 @@ def receives(xsk, interface):
 
 
 def left_behind():
-    """Return how many built-in programs, pinned pages and sockets there are."""
-    names = [program.get("name") for program in json.loads(shell("bpftool -j prog show"))]
+    """Return the number of links that run an XDP program, and of pinned pages."""
+    running = sum("xdp" in link for link in json.loads(shell("ip -j -d link show")))
     vmstat = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
     pinned = int(vmstat["nr_foll_pin_acquired"]) - int(vmstat["nr_foll_pin_released"])
-    return names.count("xsk_builtin"), pinned
+    return running, pinned
 
 
 def sweep(interface, make, beside):

@@ -16,4 +16,10 @@ int drop(struct xdp_md *ctx)
 	return XDP_DROP;
 }
 
+SEC("xdp.frags")
+int pass(struct xdp_md *ctx)
+{
+	return XDP_PASS;
+}
+
 char _license[] SEC("license") = "GPL";

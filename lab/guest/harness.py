@@ -63,6 +63,17 @@ def shell(command, timeout=120):
     return done.stdout
 
 
+@contextlib.contextmanager
+def expected(pattern):
+    """Tell lab/splat.py that lines of the kernel's log that match are provoked inside."""
+    log = Path("/dev/kmsg")
+    log.write_text(f"lab: expected: {pattern}")
+    try:
+        yield
+    finally:
+        log.write_text("lab: expected: ")
+
+
 def unanswered():
     """Return how many echo requests this namespace sent that no answer came to."""
     with open("/proc/net/snmp", encoding="ascii") as file:

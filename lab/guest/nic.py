@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from harness import Tap, eventually, ping, shell, transfer
+from harness import Tap, eventually, expected, ping, shell, transfer
 from ports import (ADDRESS, FRAMES, MB, PCI, PEER_ADDRESS, QUEUE_PACKETS, carrier, delivered,
                    mac, nicsim, peer, peer_namespace, peer_socket, plug, plug_peer, settle, spread,
                    stats, takes, works)
@@ -312,6 +312,14 @@ def flap():
 
 def hang():
     """The driver finds out that nothing is sent any more, and resets the port."""
+    with expected("NETDEV WATCHDOG|Detected Tx Unit Hang"):
+        stopped()
+    shell("ethtool -G eth0 tx 512")
+    works()
+
+
+def stopped():
+    """Wait until the driver resets a port that sends nothing."""
     shell("dmesg -C; ethtool -G eth0 tx 64")
     settle()
     nicsim("fault", 0, "tx-stop", "on")
@@ -327,8 +335,6 @@ def hang():
 
         eventually("reset", noticed, 60)
         nicsim("fault", 0, "clear")
-    shell("ethtool -G eth0 tx 512")
-    works()
 
 
 def wire_faults():

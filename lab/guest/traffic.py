@@ -176,6 +176,19 @@ def unaligned(how):
     check_how(result, how, "zero-copy")
 
 
+def quiet():
+    """Wait until no frame comes out any more."""
+    seen = -1
+
+    def still():
+        nonlocal seen
+        before, seen = seen, nicsim.port(PORT)["wire"]["from_chip"]
+        time.sleep(0.5 * SLOW)
+        return seen == before
+
+    eventually("no frame comes out", still)
+
+
 def resets(how, copy, busy):
     """Resets while frames go through a socket; after the last one, none is lost."""
     socket = start_and_wait("eth1", "-l", *xdpsock_args(how, copy, busy))
@@ -185,7 +198,7 @@ def resets(how, copy, busy):
         shell(RESET[sys.argv[1]])
         links_up("eth1")
     nicsim("gen", PORT, "stop")
-    time.sleep(SLOW)
+    quiet()
     with comes_out():
         nicsim.generate(PORT, FRAMES)
         result = stop(socket)
@@ -207,7 +220,7 @@ def storm():
     shell(f"for i in $(seq {SWITCHES}); do ip link set eth1 xdpdrv pinned {PROGRAMS}/drop && "
           "ip link set eth1 xdpdrv off || exit; done", timeout=60 + SWITCHES)
     nicsim("gen", PORT, "stop")
-    time.sleep(SLOW)
+    quiet()
     verify = nicsim.port(PORT)["wire"]["sink"]["verify"]
     assert verify["good"] and not verify["bad"] + verify["duplicate"] + verify["out_of_order"], verify
     links_up("eth1")

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/tests/{kasan,lockdep,kcsan}.sh: the patched kernel with checks that cost much: the tests
-# that others run on the patched kernel, with fewer frames, and what an administrator does to a
-# port under load; with kasan, also allocations that fail.
+# that others run on the patched kernel, with fewer frames, the fuzzer, and what an administrator
+# does to a port under load; with kasan, also allocations that fail, and nothing is left behind by
+# a guest. lab/debug_table.py makes results/debug.md of the results.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
 KERNEL=$(basename "$0" .sh)
-export KERNEL FRAMES=512
+export KERNEL FRAMES=512 FUZZ_SECONDS=${FUZZ_SECONDS:-60}
 
 # part TEXT CMD...: CMD prints TAP; that it ended well is one test more, and the rest goes on.
 part() {
@@ -24,19 +25,25 @@ guest() {
 		"$KERNEL" -- "/src/lab/guest/$1.py" "$2"
 }
 
+# Without the part on the base
+base_bugs() {
+	PATCHED_ONLY=1 "$TESTS/mends.sh"
+}
+
 run() {
 	local group driver traffic='attach zero-copy|resets|storm'
 	# DMA debugging takes it for wrong that xp_alloc() has one sync for a chunk on two pages
 	[[ $KERNEL != lockdep ]] || traffic='attach zero-copy(, busy poll|, two .*)?$|resets|storm'
-	for group in kunit attach inorder recycle many; do
+	echo "# tree $(git -C "$OUT/linux" rev-parse 'patched^{tree}')"
+	for group in kunit attach inorder recycle many fuzz; do
 		part "$group" "$TESTS/$group.sh"
 	done
 	for driver in "${DRIVERS[@]}"; do
-		part "$driver" "$TESTS/$driver.sh" "$traffic"
-		part "$driver" guest upheaval "$driver"
-		[[ $KERNEL != kasan ]] ||
-			part "$driver" guest faults "$driver" --append kmemleak=on
+		part "$driver traffic" "$TESTS/$driver.sh" "$traffic"
+		part "$driver reconfiguration" guest upheaval "$driver"
+		[[ $KERNEL != kasan ]] || part "$driver failing allocations" guest faults "$driver"
 	done
+	part "base bugs" base_bugs
 }
 
 "$LAB/build.sh" "$KERNEL"

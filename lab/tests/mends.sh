@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/tests/mends.sh: faults of the base's drivers that patches at the head of the series mend:
-# each shows on the base, which proves that its test can see it, and not on the patched kernel.
+# each shows on the base, which proves that its test can see it, and not on the patched kernel,
+# or KERNEL. PATCHED_ONLY=1 leaves out the base; FULL=1 also shows on the base what takes a boot
+# for each.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -12,8 +14,8 @@ for port in 0 1; do
 done
 
 boot() {
-	"$LAB/boot.sh" --name "mends-$1" --timing coalesce --nic 82599,x710,x710,x710,x710 \
-		"${wires[@]}" "$1" -- /src/lab/guest/mends.py "$@"
+	"$LAB/boot.sh" --name "mends-$1" --timeout 1800 --timing coalesce \
+		--nic 82599,x710,x710,x710,x710 "${wires[@]}" "$1" -- /src/lab/guest/mends.py "$@"
 }
 
 # The base does not survive the last one.
@@ -23,10 +25,59 @@ crashes() {
 	plan
 }
 
+# bugs_i40e KERNEL REGEX [OPTION...]
+bugs_i40e() {
+	"$LAB/boot.sh" --name "bugs-i40e-$1" --timeout 1800 --timing coalesce --nic x710,x710 \
+		--wire gen:0,size=64,flows=16,start=off --wire sink:0,verify \
+		--wire gen:1,size=6400,start=off --wire sink:1,verify "${@:3}" \
+		"$1" -- /src/lab/guest/bugs_i40e.py "$1" "$2"
+}
+
+# bugs_ixgbe KERNEL REGEX [OPTION...]
+bugs_ixgbe() {
+	"$LAB/boot.sh" --name "bugs-ixgbe-$1" --timeout 1800 --timing async --cpus 4 --nic 82599 \
+		--wire gen:0,size=imix,flows=16,rate=50000,start=off --wire sink:0,verify "${@:3}" \
+		"$1" -- /src/lab/guest/bugs_ixgbe.py "$1" "$2"
+}
+
+# Each needs a boot of its own, as most leave the RTNL hung, or do not survive.
+bugs_of_base() {
+	local name
+	bugs_i40e base 'XDP_TX|no poll'
+	for name in 'MTU changed' unbound; do
+		bugs_i40e base "$name"
+	done
+	bugs_i40e base 'below 1 KB' --any-events
+	bugs_ixgbe base 'leaks|during|two CPUs|masked|busy' --any-events
+	bugs_ixgbe base unplugging --any-events
+	bugs_ixgbe base 'a program that fails' --append threadirqs
+	tap_number=0
+	check_fails "i40e: XDP_PASS of several buffers: it shows" 99 i40e_clean_rx_irq_zc \
+		bugs_i40e base XDP_PASS
+	check_fails "ixgbe: self-test: it shows" 99 ixgbe_diag_test bugs_ixgbe base self-test
+	check_fails "ixgbe: completes what was not sent: it shows" 99 ixgbe_clean_tx_ring \
+		bugs_ixgbe base 'has not sent' --any-events
+	plan
+}
+
+bugs() {
+	bugs_i40e "$KERNEL" ''
+	bugs_ixgbe "$KERNEL" 'leaks|during|two CPUs|masked|busy|self-test|has not sent'
+	[[ -n ${FULL:-} ]] || return 0
+	bugs_ixgbe "$KERNEL" unplugging --any-events
+	bugs_ixgbe "$KERNEL" 'a program that fails' --append threadirqs
+}
+
 run() {
-	label base boot base 'twice|did not send|wakeup'
-	label base crashes
-	label patched boot patched
+	if [[ -z ${PATCHED_ONLY:-} ]]; then
+		label base boot base 'twice|did not send|wakeup'
+		label base crashes
+		label base bugs_i40e base 'MTU that'
+		label base bugs_ixgbe base 'leaks'
+		[[ -z ${FULL:-} ]] || label base bugs_of_base
+	fi
+	label "$KERNEL" boot "$KERNEL"
+	label "$KERNEL" bugs
 }
 
 join_taps run

@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Bugs of the base's i40e that are fixed at the head of the series.
+
+Arguments: "base", where each has to show, or "patched", where none may; a regular expression
+for the names of tests. Prints TAP.
+
+Both ports are of i40e, and have a generator and a sink that verifies; frames of eth1 have 6400
+bytes. The base does not survive the last four: each needs a guest of its own there.
+"""
+
+import contextlib
+import errno
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from harness import SLOW, Tap, eventually, links_up, one_queue, shell, xdp_bench
+from ports import PCI, nicsim
+from xsk import CHUNK, USE_SG, ZEROCOPY, Umem, Xsk
+
+BASE = sys.argv[1] == "base"
+SMALL, JUMBO = 0, 1  # ports
+SMALL_CHUNK = 2048
+FRAGS = "/out/user/frags.bpf.o"
+ETH_P_ALL = 3
+BOUND = Path("/sys/bus/pci/drivers/i40e")
+DEBUGFS = Path("/sys/kernel/debug/i40e")
+FAILSLAB = Path("/sys/kernel/debug/failslab")
+
+
+class SmallChunks(Umem):
+    """A umem of chunks of 2048 bytes with headroom; only every other one is used."""
+
+    def __init__(self, headroom):
+        super().__init__()
+        self.headroom = headroom
+
+    def registration(self):
+        """Return what the option takes."""
+        fields = struct.unpack("=QQIIII", super().registration())
+        return struct.pack("=QQIIII", *fields[:2], SMALL_CHUNK, self.headroom, *fields[4:])
+
+
+def shows(fault, what):
+    """Check that a fault is there on the base, and nowhere else."""
+    assert bool(fault) == BASE, f"{what}: {fault}"
+
+
+@contextlib.contextmanager
+def program(interface, name):
+    """Have an XDP program with frags on an interface."""
+    shell(f"ip link set {interface} xdpdrv object {FRAGS} program {name}")
+    try:
+        yield
+    finally:
+        shell(f"ip link set {interface} xdpdrv off")
+
+
+def status(command):
+    """Return whether a command succeeds."""
+    return subprocess.run(["bash", "-c", command], capture_output=True, check=False).returncode == 0
+
+
+def hangs(command, seconds=20 * SLOW):
+    """Return whether a command does not end. It may not be possible to kill it."""
+    # pylint: disable-next=consider-using-with
+    process = subprocess.Popen(["bash", "-c", command], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def mtu_without_sg():
+    """An MTU that a socket without XDP_USE_SG has no room for is accepted."""
+    with program("eth1", "drop"):
+        xsk = Xsk("eth1", flags=ZEROCOPY)
+        accepted = status("ip link set eth1 mtu 9000")
+        shell("ip link set eth1 mtu 3000; ip link set eth1 mtu 1500")
+        xsk.close()
+    shows(accepted, "MTU of 9000 accepted")
+
+
+def free_kib():
+    """Return how much memory is free."""
+    return int(re.search(r"MemFree:\s+(\d+)", Path("/proc/meminfo").read_text())[1])
+
+
+def tx_full():
+    """XDP_TX into a full ring costs a page per frame."""
+    frames = 20000
+    with xdp_bench("tx", "eth0"):
+        xsk = Xsk("eth0")
+        links_up("eth0")
+        nicsim.generate(SMALL, 100)
+        nicsim("fault", SMALL, "tx-stop", "on")
+        nicsim.generate(SMALL, 2000)
+        before = free_kib()
+        nicsim.generate(SMALL, frames)
+        time.sleep(1)
+        taken = before - free_kib()
+        nicsim("fault", SMALL, "clear")
+        xsk.close()
+    shows(taken > frames * 2, f"KiB that {frames} frames cost: {taken}")
+
+
+def idle_socket():
+    """Return a socket that has no chunks, and is not to be woken up when it gets some."""
+    return Xsk("eth0", fill=(), flags=ZEROCOPY)
+
+
+def received():
+    """Return how many frames eth0 has received."""
+    return int(Path("/sys/class/net/eth0/statistics/rx_packets").read_text())
+
+
+def is_polled(xsk):
+    """Give an idle socket chunks; return whether the driver takes them, and receives."""
+    frames = 100
+    before = received()
+    xsk.fill.put([chunk * CHUNK for chunk in range(2 * frames)])
+    nicsim("gen", SMALL, "start", f"count={frames}")
+    end = time.monotonic() + 4 * SLOW
+    while received() - before < frames and time.monotonic() < end:
+        time.sleep(0.1)
+    return received() - before >= frames
+
+
+def polled_after(change):
+    """A queue with an empty fill ring is not polled any more after a change."""
+    with xdp_bench("drop", "eth0"):
+        xsk = idle_socket()
+        links_up("eth0")
+        shell(change)
+        links_up("eth0")
+        polled = is_polled(xsk)
+        xsk.close()
+    shows(not polled, f"not polled after {change}")
+
+
+def stale_pool():
+    """A pool that was freed while the interface is down is used when that fails to come up.
+
+    The base keeps the pointer, but does not dereference it: it only fails with KASAN, if the
+    series is there and this patch is not.
+    """
+    with xdp_bench("drop", "eth0"):
+        for number in range(1, 400):
+            xsk = Xsk("eth0")
+            links_up("eth0")
+            shell("ip link set eth0 down")
+            xsk.close()
+            time.sleep(0.1)  # the pool is freed a moment later
+            if up_with_fault(number):
+                break
+            shell("ip link set eth0 up")
+        else:
+            raise AssertionError("always an allocation that failed")
+    assert number > 10, f"only {number} allocations"
+
+
+def up_with_fault(number):
+    """Bring eth0 up while an allocation fails. Return whether it had fewer of them."""
+    def prepare():
+        Path("/proc/thread-self/fail-nth").write_text(str(number))
+
+    # pylint: disable-next=subprocess-popen-preexec-fn
+    with subprocess.Popen(["ip", "link", "set", "eth0", "up"], preexec_fn=prepare,
+                          stderr=subprocess.DEVNULL) as process:
+        left = 0
+        while process.poll() is None:
+            with contextlib.suppress(OSError, ValueError):
+                left = int(Path(f"/proc/{process.pid}/fail-nth").read_text())
+    return process.returncode == 0 and left > 0
+
+
+def mtu_while_resetting():
+    """The MTU is changed during a reset of the core: RTNL is held for ever."""
+    command = DEBUGFS / PCI[JUMBO] / "command"
+    stuck = False
+    for _ in range(10):
+        command.write_text("corer")
+        for mtu in (1400, 1500) * 5:
+            stuck = stuck or hangs(f"ip link set eth1 mtu {mtu}")
+        if stuck:
+            break
+        eventually("link", lambda: "LOWER_UP" in shell("ip link show eth1"))
+    shows(stuck, "RTNL is held")
+
+
+def remove_while_binding():
+    """The driver is unbound while sockets come and go: RTNL is held for ever."""
+    stuck = False
+    for _ in range(3):
+        with contextlib.ExitStack() as stack:
+            if not BASE:
+                stack.callback(shell, f"echo {PCI[SMALL]} >{BOUND}/bind; sleep 1; "
+                                      "sysctl -qw net.ipv6.conf.eth0.disable_ipv6=1; "
+                                      "ethtool -L eth0 combined 1; ip link set eth0 up")
+            shell(f"ip link set eth0 xdpdrv object {FRAGS} program drop")
+            children = [fork(bind_and_close) for _ in range(3)]
+            time.sleep(SLOW)
+            stuck = hangs(f"echo {PCI[SMALL]} >{BOUND}/unbind", 30 * SLOW)
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+            if stuck:
+                break
+            for child in children:
+                os.waitpid(child, 0)
+    shows(stuck, "RTNL is held")
+
+
+def fork(run):
+    """Start a process that runs a function, and return its number."""
+    child = os.fork()
+    if not child:
+        run()
+        os._exit(0)
+    return child
+
+
+def bind_and_close():
+    """Bind sockets to eth0 until it is gone."""
+    while True:
+        try:
+            Xsk("eth0").close()
+        except OSError as err:
+            if err.errno in (errno.ENODEV, errno.ENXIO):
+                return
+
+
+def small_buffers():
+    """Chunks that have less than 1 KB left for a frame are accepted, and the queue is lost.
+
+    NAPI uses the pool after it has been freed.
+    """
+    with xdp_bench("drop", "eth0"):
+        for headroom in 600, 1183:
+            links_up("eth0")
+            try:
+                Xsk("eth0", umem=SmallChunks(headroom), flags=ZEROCOPY | USE_SG).close()
+                error = 0
+            except OSError as err:
+                error = err.errno
+            shows(error != errno.EINVAL, f"bind: {error}")
+            if BASE:
+                return
+            before = nicsim.port(SMALL)["wire"]["to_chip"]
+            nicsim("gen", SMALL, "start", "count=2000")
+            eventually("frames", lambda seen=before:
+                       nicsim.port(SMALL)["wire"]["to_chip"] >= seen + 2000)
+        xsk = idle_socket()
+        links_up("eth0")
+        assert is_polled(xsk)
+        xsk.close()
+
+
+def pass_fragments():
+    """A multi-buffer packet that the program passes to the stack panics.
+
+    Here they are sent back, and have to be what has come.
+    """
+    frames = 20
+    shell("ip link set eth1 mtu 6500")
+    with (program("eth1", "pass"),
+          socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as raw):
+        xsk = Xsk("eth1", umem=SmallChunks(0), flags=ZEROCOPY | USE_SG)
+        links_up("eth1")
+        raw.bind(("eth1", ETH_P_ALL))
+        raw.settimeout(20 * SLOW)
+        nicsim("sink", JUMBO, "reset")
+        for _ in range(frames):
+            nicsim("gen", JUMBO, "start", "count=1")
+            frame, address = raw.recvfrom(16384)
+            while address[2] == socket.PACKET_OUTGOING:
+                frame, address = raw.recvfrom(16384)
+            assert len(frame) > 4000, len(frame)
+            raw.send(frame)
+        eventually("all frames", lambda:
+                   nicsim.port(JUMBO)["wire"]["sink"]["verify"]["good"] >= frames)
+        xsk.close()
+    nicsim.verified(JUMBO, frames)
+    shell("ip link set eth1 mtu 1500")
+
+
+TESTS = (
+    ("an MTU that zero-copy sockets have no room for", mtu_without_sg),
+    ("XDP_TX into a full ring leaks pages", tx_full),
+    ("no poll after down and up", polled_after, "ip link set eth0 down; ip link set eth0 up"),
+    ("no poll after a change of the MTU", polled_after,
+     "ip link set eth0 mtu 1400; ip link set eth0 mtu 1500"),
+    ("MTU changed while the core is reset", mtu_while_resetting),
+    ("Rx buffers below 1 KB", small_buffers),
+    ("XDP_PASS of a multi-buffer packet", pass_fragments),
+    # Afterwards the interface is as the driver made it
+    ("driver unbound while sockets are bound", remove_while_binding),
+)
+# Needs fault injection, and KASAN to see anything
+FAULTS = (("a pool freed while the interface is down", stale_pool),)
+
+
+def main():
+    """Run them all."""
+    tap = Tap()
+    shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe i40e")
+    one_queue("eth0", 512)
+    one_queue("eth1", 512)
+    tests = TESTS + (FAULTS if FAILSLAB.exists() and not BASE else ())
+    for name, run, *args in tests:
+        if re.search(sys.argv[2] if len(sys.argv) > 2 else "", name):
+            tap.test(f"{name}: {'it shows' if BASE else 'no more'}", run, *args)
+    assert tap.number, "no test has such a name"
+    tap.plan()
+    sys.stdout.flush()
+    # What hangs would keep it from ending
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
