@@ -28,7 +28,8 @@ run_group() {
 	local tap=$OUT/result/$1.tap status=0
 	"$LAB/tests/$1.sh" >"$tap" || status=$?
 	if ((status != 0)) && ! grep -q '^ *not ok ' "$tap"; then
-		echo "not ok 0 - $1 ended with status $status, see out/log/test-$1.log" >>"$tap"
+		echo "not ok 0 - $1 ended with status $status after test $(grep -c '^ok ' "$tap")," \
+			"see out/log/test-$1.log" >>"$tap"
 	fi
 }
 
@@ -36,8 +37,9 @@ run_group() {
 # the output is kept, as in CI.
 show_failure() {
 	grep -A 5 '^ *not ok ' "$OUT/result/$1.tap" | cut -c 1-2000 >&2 || return 0
-	say "The end of out/log/test-$1.log:"
-	tail -n 80 "$OUT/log/test-$1.log" >&2
+	say "The last test that passed: $(grep '^ok ' "$OUT/result/$1.tap" | tail -n 1)" \
+		"The end of out/log/test-$1.log:"
+	grep -v 'Could not enable error recovery' "$OUT/log/test-$1.log" | tail -n 60 | cut -c 1-160 >&2
 }
 
 mkdir -p "$OUT/result" "$OUT/log"

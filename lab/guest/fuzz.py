@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 
-from harness import BIN, SLOW, Nicsim, Tap, links_up, shell
+from harness import BIN, LONGEST, SLOW, Nicsim, Tap, links_up, shell
 
 PORTS = {"eth0": "ixgbe", "eth1": "ixgbe", "eth2": "i40e", "eth3": "i40e"}
 DEVICES = (*PORTS, "veth", "bond", "dummy", "tap")
@@ -85,7 +85,7 @@ def main():
     """Run the tests."""
     seconds, unprivileged, seed, *options = sys.argv[1:]
     seed = int(seed or int.from_bytes(os.urandom(4)))
-    tap = Tap()
+    tap = Tap(longest=LONGEST + int(seconds) * SLOW)
     set_up()
     root = Fuzzer(seed, *(f"--dev={name}" for name in DEVICES), *LEFT_OUT, *options)
     with faults(seed):

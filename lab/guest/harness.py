@@ -26,21 +26,29 @@ def slowness():
 
 SLOW = slowness()
 PATIENCE = 20 * SLOW  # seconds
+LONGEST = 400 * SLOW  # seconds for a test
+
+
+def too_long(*_):
+    """Fail the test that runs: a signal handler."""
+    raise AssertionError("the test did not end in time")
 
 
 class Tap:
     """Numbers the tests and turns a failed assertion into `not ok`.
 
-    `around` makes the context manager that each test runs in.
+    `around` makes the context manager that each test runs in, `longest` is in seconds.
     """
 
-    def __init__(self, around=contextlib.nullcontext):
-        self.around = around
+    def __init__(self, around=contextlib.nullcontext, longest=LONGEST):
+        self.around, self.longest = around, longest
         self.number = 0
 
     def test(self, name, run, *args):
         """Run one test."""
         self.number += 1
+        signal.signal(signal.SIGALRM, too_long)
+        signal.alarm(self.longest)
         try:
             with self.around():
                 run(*args)
@@ -49,6 +57,8 @@ class Tap:
                 subprocess.SubprocessError) as err:
             text = f"{type(err).__name__}: {err}".rstrip().replace("\n", "\n#   ")
             print(f"not ok {self.number} - {name}\n# {text}", flush=True)
+        finally:
+            signal.alarm(0)
 
     def plan(self):
         """Print how many tests there were; to be called at the end."""

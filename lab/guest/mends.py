@@ -60,10 +60,15 @@ def completes_what_was_not_sent():
     """
     burst = 32
     with xdp_bench("tx", "eth1", "-p", "swap-macs"):
+        links_up("eth1")
         sent = nicsim.port(I40E)["wire"]["from_chip"]
-        while missing := 0x10000 - burst - (nicsim.port(I40E)["wire"]["from_chip"] - sent):
-            nicsim.generate(I40E, min(missing, 256))
-            time.sleep(0.01)
+        end = sent + 0x10000 - burst
+        while sent < end:
+            count = min(end - sent, 256)
+            sent += count
+            nicsim("gen", I40E, "start", f"count={count}")
+            eventually("all frames back", lambda to=sent:
+                       nicsim.port(I40E)["wire"]["from_chip"] >= to)
         xsk = Xsk("eth1")
         links_up("eth1")
         for _ in range(40):

@@ -8,7 +8,8 @@ Arguments: the driver, the seconds, and options of xdpsock. Prints TAP.
 import sys
 import time
 
-from harness import Nicsim, Tap, eventually, links_up, one_queue, shell, start_and_wait, stop
+from harness import (LONGEST, Nicsim, Tap, eventually, links_up, one_queue, shell, start_and_wait,
+                     stop)
 
 nicsim = Nicsim()
 
@@ -44,8 +45,8 @@ def soak(seconds, *args):
 
 def main():
     """Run it."""
-    tap = Tap(nicsim.no_event)
     driver, seconds, *args = sys.argv[1:]
+    tap = Tap(nicsim.no_event, LONGEST + int(seconds))
     shell(f"modprobe {driver}")
     one_queue("eth0")
     tap.test(f"l2fwd for {seconds} s", soak, int(seconds), *args)

@@ -8,13 +8,17 @@
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
+# Seconds for a guest, which take about one minute on the kernels without more checks
+TIMEOUT=600
+[[ $KERNEL == patched ]] || TIMEOUT=1800
+
 wires=(--wire cable:2-3 --wire "gen:4,size=9000,start=off")
 for port in 0 1; do
 	wires+=(--wire "gen:$port,size=imix,flows=16,start=off" --wire "sink:$port,verify")
 done
 
 boot() {
-	"$LAB/boot.sh" --name "mends-$1" --timeout 1800 --timing coalesce \
+	"$LAB/boot.sh" --name "mends-$1" --timeout "$TIMEOUT" --timing coalesce \
 		--nic 82599,x710,x710,x710,x710 "${wires[@]}" "$1" -- /src/lab/guest/mends.py "$@"
 }
 
@@ -27,7 +31,7 @@ crashes() {
 
 # bugs_i40e KERNEL REGEX [OPTION...]
 bugs_i40e() {
-	"$LAB/boot.sh" --name "bugs-i40e-$1" --timeout 1800 --timing coalesce --nic x710,x710 \
+	"$LAB/boot.sh" --name "bugs-i40e-$1" --timeout "$TIMEOUT" --timing coalesce --nic x710,x710 \
 		--wire gen:0,size=64,flows=16,start=off --wire sink:0,verify \
 		--wire gen:1,size=6400,start=off --wire sink:1,verify "${@:3}" \
 		"$1" -- /src/lab/guest/bugs_i40e.py "$1" "$2"
@@ -35,7 +39,7 @@ bugs_i40e() {
 
 # bugs_ixgbe KERNEL REGEX [OPTION...]
 bugs_ixgbe() {
-	"$LAB/boot.sh" --name "bugs-ixgbe-$1" --timeout 1800 --timing async --cpus 4 --nic 82599 \
+	"$LAB/boot.sh" --name "bugs-ixgbe-$1" --timeout "$TIMEOUT" --timing async --cpus 4 --nic 82599 \
 		--wire gen:0,size=imix,flows=16,rate=50000,start=off --wire sink:0,verify "${@:3}" \
 		"$1" -- /src/lab/guest/bugs_ixgbe.py "$1" "$2"
 }
