@@ -204,7 +204,11 @@ def xdp_bench(action, interface, *args):
             yield
         finally:
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=30 * SLOW)
+            try:
+                _, said = process.communicate(timeout=30 * SLOW)
+            except subprocess.TimeoutExpired:
+                process.kill()  # or the end of the block waits for it
+                raise
         assert process.returncode == 0, said
 
 
@@ -223,7 +227,9 @@ class Nicsim:
         """Send a command and return its answer, which has to be a success."""
         self.file.write((" ".join(map(str, words)) + "\n").encode())
         while b"\n" not in self.rest:
-            self.rest += self.file.read(65536)
+            said = self.file.read(65536)
+            assert said, "nicsim has ended"
+            self.rest += said
         line, self.rest = self.rest.split(b"\n", 1)
         answer = json.loads(line)
         assert answer["ok"], f"nicsim: {words}: {answer}"
