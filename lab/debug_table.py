@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Make results/debug.md: what passed on the kernels with more checks (lab/tests/debug.sh).
 
-Reads out/result/KERNEL.tap of kasan, lockdep and kcsan, as far as they have run. A guest whose
-kernel had a splat counts as one, in the group that booted it.
+Reads the TAP in out/result/KERNEL of kasan, lockdep and kcsan, as far as they have run: a file for
+each group of tests. A guest whose kernel had a splat counts as one, in the group that booted it.
 """
 
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -21,42 +20,36 @@ Made by `lab/test.sh kasan lockdep kcsan`; do not edit. A tree is `git rev-parse
 | kernel | group | passed | failed | skipped | splats | tree |
 |---|---|---:|---:|---:|---:|---|
 """
-RESULT = re.compile(r"^(?P<bad>not )?ok \d+(?: -)? (?P<group>[^:]+): (?P<name>.*)$")
+RESULT = re.compile(r"^(?P<bad>not )?ok \d+(?: -)? (?P<name>.*)$")
 TREE = re.compile(r"^# tree ([0-9a-f]+)$", re.MULTILINE)
 SPLAT = re.compile(r"\bended with status 99$")  # of lab/boot.sh
 SKIP = re.compile(r"# SKIP\b")
 
 
-def rows(kernel, text):
-    """Yield a row for each group of a kernel's TAP, in the order in which they ran."""
-    tree = TREE.search(text)
-    groups = {}
+def row(kernel, group, text):
+    """Return what is in the row of a group's TAP."""
+    count = Counter()
     for match in filter(None, map(RESULT.match, text.splitlines())):
-        count = groups.setdefault(match["group"], Counter())
-        if SPLAT.search(match["name"]):
-            count["splats"] += 1
-        if SKIP.search(match["name"]):
-            count["skipped"] += 1
-        else:
-            count["failed" if match["bad"] else "passed"] += 1
-    for group, count in groups.items():
-        yield (kernel, group, *(count[what] for what in ("passed", "failed", "skipped", "splats")),
-               tree[1][:12] if tree else "unknown")
+        count["splats"] += bool(SPLAT.search(match["name"]))
+        skipped = SKIP.search(match["name"])
+        count["skipped" if skipped else "failed" if match["bad"] else "passed"] += 1
+    tree = TREE.search(text)
+    return (kernel, group, *(count[what] for what in ("passed", "failed", "skipped", "splats")),
+            tree[1][:12] if tree else "unknown")
 
 
-def table(texts):
-    """Return the page for texts of TAP by kernel."""
-    return HEAD + "".join(f"| {' | '.join(map(str, row))} |\n"
-                          for kernel, text in texts.items() for row in rows(kernel, text))
+def table(rows):
+    """Return the page for such rows."""
+    return HEAD + "".join(f"| {' | '.join(map(str, cells))} |\n" for cells in rows)
 
 
 def main():
     """Write the page."""
-    paths = {kernel: REPO / "out" / "result" / f"{kernel}.tap" for kernel in KERNELS}
-    texts = {kernel: path.read_text(errors="replace")
-             for kernel, path in paths.items() if path.exists()}
-    (REPO / "results" / "debug.md").write_text(table(texts))
+    results = REPO / "out" / "result"
+    page = table(row(kernel, path.stem, path.read_text(errors="replace"))
+                 for kernel in KERNELS for path in sorted((results / kernel).glob("*.tap")))
+    (REPO / "results" / "debug.md").write_text(page)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -3,7 +3,8 @@
 # lab/tests/{kasan,lockdep,kcsan}.sh: the patched kernel with checks that cost much: the tests
 # that others run on the patched kernel, with fewer frames, the fuzzer, and what an administrator
 # does to a port under load; with kasan, also allocations that fail, and nothing is left behind by
-# a guest. lab/debug_table.py makes results/debug.md of the results.
+# a guest. lab/debug_table.py makes results/debug.md of the results of the parts, which are in
+# out/result/KERNEL. PARTS='fuzz|base bugs' runs those whose names match only.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -13,7 +14,13 @@ export KERNEL FRAMES=512 FUZZ_SECONDS=${FUZZ_SECONDS:-60}
 
 # part TEXT CMD...: CMD prints TAP; that it ended well is one test more, and the rest goes on.
 part() {
+	[[ $1 =~ ${PARTS:-.} ]] || return 0
+	part_results "$@" | tee "$results/$1.tap"
+}
+
+part_results() {
 	local status=0
+	echo "# tree $tree"
 	label "$@" || status=$?
 	((status == 0)) || echo "not ok 0 - $1: ended with status $status"
 }
@@ -25,6 +32,12 @@ guest() {
 		"$KERNEL" -- "/src/lab/guest/$1.py" "$2"
 }
 
+# Where they once panicked the kernel within seconds
+writers() {
+	"$LAB/boot.sh" --name "writers-$KERNEL" --timeout "$((1200 + $1))" "$KERNEL" -- \
+		env "XSK_ATTACH_FRAMES=$FRAMES" /src/lab/guest/writers.sh "$1"
+}
+
 # Without the part on the base
 base_bugs() {
 	PATCHED_ONLY=1 "$TESTS/mends.sh"
@@ -34,7 +47,6 @@ run() {
 	local group driver traffic='attach zero-copy|resets|storm'
 	# DMA debugging takes it for wrong that xp_alloc() has one sync for a chunk on two pages
 	[[ $KERNEL != lockdep ]] || traffic='attach zero-copy(, busy poll|, two .*)?$|resets|storm'
-	echo "# tree $(git -C "$OUT/linux" rev-parse 'patched^{tree}')"
 	for group in kunit attach inorder recycle many fuzz; do
 		part "$group" "$TESTS/$group.sh"
 	done
@@ -44,7 +56,11 @@ run() {
 		[[ $KERNEL != kasan ]] || part "$driver failing allocations" guest faults "$driver"
 	done
 	part "base bugs" base_bugs
+	[[ $KERNEL != kasan ]] || part "ten minutes of writers" writers 600
 }
 
 "$LAB/build.sh" "$KERNEL"
+tree=$(git -C "$OUT/linux" rev-parse 'patched^{tree}')
+results=$OUT/result/$KERNEL
+mkdir -p "$results"
 join_taps run
