@@ -6,7 +6,7 @@ Arguments: "base", where each has to show, or "patched", where none may; a regul
 for the names of tests. Prints TAP.
 
 Both ports are of i40e, and have a generator and a sink that verifies; frames of eth1 have 6400
-bytes. The base does not survive the last four: each needs a guest of its own there.
+bytes. The base does not survive the last six: each needs a guest of its own there.
 """
 
 import contextlib
@@ -183,14 +183,14 @@ def up_with_fault(number):
     return process.returncode == 0 and left > 0
 
 
-def mtu_while_resetting():
-    """The MTU is changed during a reset of the core: RTNL is held for ever."""
+def changed_while_resetting(rounds, *commands):
+    """The interface is changed during a reset of the core: RTNL is held for ever, or worse."""
     command = DEBUGFS / PCI[JUMBO] / "command"
     stuck = False
-    for _ in range(10):
+    for _ in range(rounds):
         command.write_text("corer")
-        for mtu in (1400, 1500) * 5:
-            stuck = stuck or hangs(f"ip link set eth1 mtu {mtu}")
+        for change in commands * (rounds // 2):
+            stuck = stuck or hangs(change)
         if stuck:
             break
         eventually("link", lambda: "LOWER_UP" in shell("ip link show eth1"))
@@ -298,7 +298,12 @@ TESTS = (
     ("no poll after down and up", polled_after, "ip link set eth0 down; ip link set eth0 up"),
     ("no poll after a change of the MTU", polled_after,
      "ip link set eth0 mtu 1400; ip link set eth0 mtu 1500"),
-    ("MTU changed while the core is reset", mtu_while_resetting),
+    ("MTU changed while the core is reset", changed_while_resetting, 10,
+     "ip link set eth1 mtu 1400", "ip link set eth1 mtu 1500"),
+    ("rings changed while the core is reset", changed_while_resetting, 4,
+     "ethtool -G eth1 rx 256 tx 256", "ethtool -G eth1 rx 512 tx 512"),
+    ("XDP program changed while the core is reset", changed_while_resetting, 4,
+     f"ip link set eth1 xdpdrv object {FRAGS} program drop", "ip link set eth1 xdpdrv off"),
     ("Rx buffers below 1 KB", small_buffers),
     ("XDP_PASS of a multi-buffer packet", pass_fragments),
     # Afterwards the interface is as the driver made it

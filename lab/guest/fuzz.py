@@ -15,15 +15,15 @@ import subprocess
 import sys
 import threading
 
-from harness import BIN, LONGEST, SLOW, Nicsim, Tap, links_up, shell
+from harness import BIN, LONGEST, SLOW, Nicsim, Tap, expected, links_up, shell
 
 PORTS = {"eth0": "ixgbe", "eth1": "ixgbe", "eth2": "i40e", "eth3": "i40e"}
 DEVICES = (*PORTS, "veth", "bond", "dummy", "tap")
 # Each fault with the command that ends it
 FAULTS = (("tx-delay 2000", "tx-delay 0"), ("drop 4", "clear"), ("duplicate 4", "clear"),
           ("stall 200", "clear"), ("tx-stop on", "clear"))
-# Writing to a tap queue that is being detached has the base warn in netif_get_rxqueue()
-LEFT_OUT = ("--without=tap-queue",)
+# xp_alloc() has one sync for a chunk on two pages, which DMA debugging takes for wrong
+EXPECTED = r"WARNING: .* check_sync\+"
 nicsim = Nicsim()
 
 
@@ -85,16 +85,16 @@ def main():
     """Run the tests."""
     seconds, unprivileged, seed, *options = sys.argv[1:]
     seed = int(seed or int.from_bytes(os.urandom(4)))
-    tap = Tap(longest=LONGEST + int(seconds) * SLOW)
+    tap = Tap(lambda: expected(EXPECTED), LONGEST + int(seconds) * SLOW)
     set_up()
-    root = Fuzzer(seed, *(f"--dev={name}" for name in DEVICES), *LEFT_OUT, *options)
+    root = Fuzzer(seed, *(f"--dev={name}" for name in DEVICES), *options)
     with faults(seed):
         tap.test("as root it ends", root.run, int(seconds) * SLOW)
     for driver in sorted(set(PORTS.values())):
         tap.test(f"a zero-copy socket of {driver}", root.succeeded, rf"zero-copy \w+ {driver}")
     for what in ("attached", "in-order", "paired"):
         tap.test(f"a socket is {what}", root.succeeded, what)
-    user = Fuzzer(seed, "--unprivileged", *LEFT_OUT, *options)
+    user = Fuzzer(seed, "--unprivileged", *options)
     tap.test("as an ordinary user it ends", user.run, int(unprivileged) * SLOW)
     for what in ("attached", "in-order"):
         tap.test(f"a socket of an ordinary user is {what}", user.succeeded, what)

@@ -133,8 +133,11 @@ free_prog:
 static void xsk_builtin_expire(struct work_struct *work)
 {
 	rtnl_lock();
-	bpf_prog_change_xdp(xsk_builtin_prog, NULL);
-	xsk_builtin_entered = false;
+	/* Not if a bind() has prolonged it meanwhile: another run follows */
+	if (!delayed_work_pending(to_delayed_work(work))) {
+		bpf_prog_change_xdp(xsk_builtin_prog, NULL);
+		xsk_builtin_entered = false;
+	}
 	rtnl_unlock();
 }
 

@@ -163,8 +163,15 @@ u32 xsk_inorder_limit(u32 done, u32 taken, u32 produced, u32 size)
  */
 u32 xsk_inorder_prefix(unsigned long *finished, u32 mask, u32 done)
 {
-	while (__test_and_clear_bit(done & mask, finished))
+	while (__test_and_clear_bit(done & mask, finished)) {
 		done++;
+		/* Interrupts are off: whole words at a time, if they are many */
+		while (mask >= BITS_PER_LONG && !(done % BITS_PER_LONG) &&
+		       finished[BIT_WORD(done & mask)] == ~0UL) {
+			finished[BIT_WORD(done & mask)] = 0;
+			done += BITS_PER_LONG;
+		}
+	}
 	return done;
 }
 
@@ -212,7 +219,7 @@ static int xsk_inorder_prepare(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 		if (xs->tx->nentries > 1U << XSK_INORDER_SLOT_BITS)
 			return -ENOMEM;
 		xs->inorder.finished = bitmap_zalloc(xs->tx->nentries,
-						     GFP_KERNEL);
+						     GFP_KERNEL_ACCOUNT);
 		if (!xs->inorder.finished)
 			return -ENOMEM;
 	}

@@ -1421,6 +1421,61 @@ TEST_F_TIMEOUT(short_buffers, arrive_whole, TIMEOUT)
 	EXPECT_EQ(0, memcmp(sent, got, want));
 }
 
+/*
+ * The peer of a veth device may have more Tx queues than the device has Rx
+ * queues. Then it has no native mode, and skbs refer to queues that do not
+ * exist.
+ */
+
+FIXTURE(more_queues)
+{
+	struct xsk rx, tx;
+};
+
+FIXTURE_SETUP(more_queues)
+{
+	struct xsk_opts tx = {
+		.dev = TX_DEV,
+		.queue = 5,
+		.no_rx = true,
+		.tx = true,
+		.bind_flags = XDP_COPY,
+	};
+	struct xsk_opts rx = {
+		.dev = RX_DEV,
+		.attach = true,
+	};
+
+	if (!kernel_has_attach())
+		SKIP(return, "this kernel has no XDP_ATTACH");
+	ASSERT_EQ(0, netns_enter());
+	ASSERT_EQ(0, run("ip link add " RX_DEV " numrxqueues 2 numtxqueues 1 "
+			 "type veth peer name " TX_DEV
+			 " numrxqueues 1 numtxqueues 8"));
+	ASSERT_EQ(0, run("ip link set " RX_DEV " up"));
+	ASSERT_EQ(0, run("ip link set " TX_DEV " up"));
+	ASSERT_EQ(0, xsk_create(&self->rx, &rx));
+	ASSERT_EQ(0, xsk_create(&self->tx, &tx));
+}
+
+FIXTURE_TEARDOWN(more_queues)
+{
+	xsk_close(&self->tx);
+	xsk_close(&self->rx);
+}
+
+/* They count as of the first queue. A warning of the kernel is a failure. */
+TEST_F_TIMEOUT(more_queues, deliver, TIMEOUT)
+{
+	struct flow flow = {
+		.tx = &self->tx,
+		.rx = &self->rx,
+		.max_len = FRAME_LEN,
+	};
+
+	EXPECT_EQ(0, flow_transfer(&flow, SOME, true));
+}
+
 /* Busy polling before the queue is set up for the socket, or while it is down */
 
 FIXTURE(idle_queue)
