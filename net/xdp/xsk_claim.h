@@ -14,6 +14,11 @@
  * (XDP_ATTACH). There, one context at a time claims the pool until it has
  * flushed, and packets of other contexts are dropped. The cost is one atomic
  * operation per poll.
+ *
+ * Not claimed are zero-copy refill and direct delivery, which only NAPI does.
+ * A CPUMAP program or a test run with live frames that redirects to a
+ * zero-copy socket is beside them, as it is without XDP_ATTACH: loading one
+ * takes CAP_BPF and CAP_NET_ADMIN.
  */
 
 /**

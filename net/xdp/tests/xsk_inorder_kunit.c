@@ -203,6 +203,28 @@ static void xsk_inorder_any_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, done, base + SIZE);
 }
 
+/* Whole words, from anywhere in one to anywhere in another */
+static void xsk_inorder_long_prefix(struct kunit *test)
+{
+	enum { LONG_SIZE = 4 * BITS_PER_LONG };
+	DECLARE_BITMAP(finished, LONG_SIZE) = {};
+	u32 base = *(const u32 *)test->param_value;
+	u32 done, start, len, i;
+
+	for (start = 0; start < LONG_SIZE; start += 31) {
+		for (len = 0; len <= LONG_SIZE; len++) {
+			for (i = 0; i < len; i++)
+				__set_bit((base + start + i) & (LONG_SIZE - 1),
+					  finished);
+			done = xsk_inorder_prefix(finished, LONG_SIZE - 1,
+						  base + start);
+			KUNIT_EXPECT_EQ(test, done, base + start + len);
+			KUNIT_EXPECT_TRUE(test, bitmap_empty(finished,
+							     LONG_SIZE));
+		}
+	}
+}
+
 /* After 2^31 sockets: ids keep clear of the flag beside them */
 static void xsk_inorder_ids(struct kunit *test)
 {
@@ -228,6 +250,8 @@ static struct kunit_case xsk_inorder_cases[] = {
 	KUNIT_CASE_PARAM(xsk_inorder_all_runs, xsk_inorder_start_gen_params),
 	KUNIT_CASE_PARAM(xsk_inorder_limits, xsk_inorder_limit_gen_params),
 	KUNIT_CASE_PARAM(xsk_inorder_any_order, xsk_inorder_start_gen_params),
+	KUNIT_CASE_PARAM(xsk_inorder_long_prefix,
+			 xsk_inorder_start_gen_params),
 	KUNIT_CASE(xsk_inorder_ids),
 	{}
 };
