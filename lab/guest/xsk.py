@@ -36,7 +36,7 @@ OFF, ON, SWITCHING = range(3)  # its states
 PASSING = (errno.EAGAIN, errno.EBUSY, errno.ENOBUFS, errno.ENETDOWN)
 
 
-# In the machine's own format Python reads and writes it at once, in "=I" byte by byte
+# In the machine's own format Python reads it at once, in "=I" byte by byte
 INDEX = struct.Struct("I")
 # Python's own bind() does not know the family
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -55,6 +55,11 @@ class Ring:
     def _word(self, offset):
         return INDEX.unpack_from(self.memory, offset)[0]
 
+    def _store(self, offset, index):
+        # Not INDEX.pack_into(): it zeroes the word first, which the kernel may see
+        with memoryview(self.memory) as view, view.cast("I") as words:
+            words[offset // 4] = index & 0xffffffff
+
     @property
     def producer(self):
         """Index behind the last entry."""
@@ -62,7 +67,7 @@ class Ring:
 
     @producer.setter
     def producer(self, index):
-        INDEX.pack_into(self.memory, self.producer_at, index & 0xffffffff)
+        self._store(self.producer_at, index)
 
     @property
     def consumer(self):
@@ -71,7 +76,7 @@ class Ring:
 
     @consumer.setter
     def consumer(self, index):
-        INDEX.pack_into(self.memory, self.consumer_at, index & 0xffffffff)
+        self._store(self.consumer_at, index)
 
     @property
     def used(self):
