@@ -1449,8 +1449,9 @@ FIXTURE_SETUP(more_queues)
 	if (!kernel_has_attach())
 		SKIP(return, "this kernel has no XDP_ATTACH");
 	ASSERT_EQ(0, netns_enter());
-	ASSERT_EQ(0, run("ip link add %s numrxqueues 2 type veth peer name %s numtxqueues 8",
-			 RX_DEV, TX_DEV));
+	ASSERT_EQ(0, run("ip link add %s %s type veth peer name %s %s",
+			 RX_DEV, "numrxqueues 2 numtxqueues 1",
+			 TX_DEV, "numrxqueues 1 numtxqueues 8"));
 	ASSERT_EQ(0, run("ip link set " RX_DEV " up"));
 	ASSERT_EQ(0, run("ip link set " TX_DEV " up"));
 	ASSERT_EQ(0, xsk_create(&self->rx, &rx));
