@@ -133,7 +133,7 @@ free_prog:
 static void xsk_builtin_expire(struct work_struct *work)
 {
 	rtnl_lock();
-	/* Not if a bind() has prolonged it meanwhile: another run follows */
+	/* Unless bind() has re-armed the work, whose next run removes it */
 	if (!delayed_work_pending(to_delayed_work(work))) {
 		bpf_prog_change_xdp(xsk_builtin_prog, NULL);
 		xsk_builtin_entered = false;

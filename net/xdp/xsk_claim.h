@@ -17,8 +17,8 @@
  *
  * Not claimed are zero-copy refill and direct delivery, which only NAPI does.
  * A CPUMAP program or a test run with live frames that redirects to a
- * zero-copy socket is beside them, as it is without XDP_ATTACH: loading one
- * takes CAP_BPF and CAP_NET_ADMIN.
+ * zero-copy socket races with them, as it does without XDP_ATTACH. Loading
+ * one takes CAP_BPF and CAP_NET_ADMIN.
  */
 
 /**

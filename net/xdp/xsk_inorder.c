@@ -165,7 +165,7 @@ u32 xsk_inorder_prefix(unsigned long *finished, u32 mask, u32 done)
 {
 	while (__test_and_clear_bit(done & mask, finished)) {
 		done++;
-		/* Interrupts are off: whole words at a time, if they are many */
+		/* Interrupts are off: clear whole words where possible */
 		while (mask >= BITS_PER_LONG && !(done % BITS_PER_LONG) &&
 		       finished[BIT_WORD(done & mask)] == ~0UL) {
 			finished[BIT_WORD(done & mask)] = 0;

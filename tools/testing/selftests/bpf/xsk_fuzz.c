@@ -772,24 +772,37 @@ static __u64 rnd_addr(struct actor *a, const struct sock *s)
 	return one_in(a, 4) ? addr + rnd(a, chunk) : addr;
 }
 
-static int op_fill(struct actor *a)
+/* Write new entries to a ring and publish them */
+static int ring_produce(struct actor *a, int kind,
+			void (*make)(struct actor *a, void *entry))
 {
-	__u32 *producer = ring_producer(a->s, FILL);
-	__u32 size = a->s->rings[FILL].size, n, i;
+	__u32 *producer = ring_producer(a->s, kind);
+	__u32 size = a->s->rings[kind].size, n, i;
 
 	if (!size)
 		return -ENXIO;
-	n = ring_room(a, a->s, FILL, size);
+	n = ring_room(a, a->s, kind, size);
 	for (i = 0; i < n; i++)
-		*(__u64 *)ring_entry(a->s, FILL, *producer + i, size) =
-			rnd_addr(a, a->s);
+		make(a, ring_entry(a->s, kind, *producer + i, size));
 	__atomic_store_n(producer, *producer + n, __ATOMIC_RELEASE);
 	return 0;
 }
 
-static void desc_make(struct actor *a, const struct sock *s, struct xdp_desc *d)
+static void addr_make(struct actor *a, void *entry)
 {
-	d->addr = rnd_addr(a, s);
+	*(__u64 *)entry = rnd_addr(a, a->s);
+}
+
+static int op_fill(struct actor *a)
+{
+	return ring_produce(a, FILL, addr_make);
+}
+
+static void desc_make(struct actor *a, void *entry)
+{
+	struct xdp_desc *d = entry;
+
+	d->addr = rnd_addr(a, a->s);
 	d->len = ETH_HLEN + rnd(a, 1501);
 	d->options = 0;
 	if (one_in(a, 64))
@@ -802,16 +815,7 @@ static void desc_make(struct actor *a, const struct sock *s, struct xdp_desc *d)
 
 static int op_tx(struct actor *a)
 {
-	__u32 *producer = ring_producer(a->s, TX);
-	__u32 size = a->s->rings[TX].size, n, i;
-
-	if (!size)
-		return -ENXIO;
-	n = ring_room(a, a->s, TX, size);
-	for (i = 0; i < n; i++)
-		desc_make(a, a->s, ring_entry(a->s, TX, *producer + i, size));
-	__atomic_store_n(producer, *producer + n, __ATOMIC_RELEASE);
-	return 0;
+	return ring_produce(a, TX, desc_make);
 }
 
 /* Copy received descriptors to a Tx ring, or addresses to the fill ring */
