@@ -35,7 +35,8 @@ PORT, VETH, PEER = "eth0", "veth0", "veth1"
 ACTIVE = 2  # state of XDP_ATTACH
 PROGRAMS = "/sys/fs/bpf/faults"
 BPF, BPF_OBJ_GET = 321, 7
-NO_MEMORY = (errno.ENOMEM, errno.ENOBUFS)
+# EIO: the device could not be reset for an XDP program
+NO_MEMORY = (errno.ENOMEM, errno.ENOBUFS, errno.EIO)
 nicsim = Nicsim()
 
 
@@ -146,6 +147,16 @@ class Program:
             self._set(-1)
 
 
+class Restarted(Program):
+    """One that sees the port restart before it goes, whether it could come or not."""
+
+    def __init__(self, *args):
+        try:
+            super().__init__(*args)
+        finally:
+            shell(f"ip link set {PORT} down; ip link set {PORT} up")
+
+
 # What is checked
 
 def receives(xsk, interface):
@@ -172,12 +183,15 @@ def left_behind():
     return running, pinned
 
 
-def sweep(interface, make, beside):
-    """Make something, beside another socket or not, and close it; each allocation fails once."""
+def sweep(interface, make, beside, step=1):
+    """Make something, beside another socket or not, and close it; each allocation fails once.
+
+    Or one in so many, if step is more than one.
+    """
     before = left_behind()
     other = first(Faults(), interface, None) if beside else None
     failed = 0
-    for number in range(1, MOST):
+    for number in range(1, MOST, step):
         faults = Faults(number)
         try:
             make(faults, interface, other).close()
@@ -189,9 +203,9 @@ def sweep(interface, make, beside):
     print(f"# {number} allocations, {failed} failures", flush=True)
     assert failed and faults.left, (number, failed)
     made = make(Faults(), interface, other)
-    if other:
+    if other or not isinstance(made, Xsk):
         made.close()
-        made = other
+        made = other or first(Faults(), interface, None)
     receives(made, interface)
     made.close()
     eventually(f"nothing left: {left_behind()}, before: {before}",
@@ -227,6 +241,8 @@ TESTS = (
     ("recycling", PORT, recycling, True),
     ("a regular program", PORT, Program, True),
     ("a socket", PORT, first, False),
+    # Most allocations of a reset are alike, and two restarts for each take long
+    ("a regular program, restarted", PORT, Restarted, False, 5),
 )
 
 

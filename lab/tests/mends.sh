@@ -48,7 +48,7 @@ bugs_ixgbe() {
 bugs_of_base() {
 	local name
 	bugs_i40e base 'XDP_TX|no poll'
-	for name in 'MTU changed' unbound; do
+	for name in 'MTU changed' 'rings changed' unbound; do
 		bugs_i40e base "$name"
 	done
 	bugs_i40e base 'below 1 KB' --any-events
