@@ -148,13 +148,23 @@ class Program:
 
 
 class Restarted(Program):
-    """One that sees the port restart before it goes, whether it could come or not."""
+    """One that sees the port restart after it has come, or could not come, and after it has gone."""
 
     def __init__(self, *args):
         try:
             super().__init__(*args)
         finally:
-            shell(f"ip link set {PORT} down; ip link set {PORT} up")
+            restart()
+
+    def close(self):
+        super().close()
+        restart()
+
+
+def restart():
+    """Set the port down and up again, which may have to wait for another reset."""
+    shell(f"ip link set {PORT} down")
+    eventually("the port is up", lambda: not os.system(f"ip link set {PORT} up 2>/dev/null"))
 
 
 # What is checked
@@ -225,7 +235,8 @@ def set_up():
     """Load the driver, bring port and veth up."""
     shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; "
           f"modprobe {sys.argv[1]}; ethtool -L {PORT} combined 2; "
-          f"ethtool -X {PORT} equal 1; ip link set {PORT} promisc on up; "
+          f"ethtool -X {PORT} equal 1; ethtool -G {PORT} rx {SLOTS} tx {SLOTS}; "
+          f"ip link set {PORT} promisc on up; "
           f"ip link add {VETH} type veth peer name {PEER}; "
           f"ip link set {VETH} up; ip link set {PEER} up; "
           f"bpftool prog loadall {BIN}/frags.bpf.o {PROGRAMS} type xdp")
