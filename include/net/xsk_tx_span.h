@@ -218,7 +218,8 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 			ring->next = 0;
 		if (sent < count)
 			return true;
-		if (!span.more)
+		/* At the end of the device's ring, the look that counts is due */
+		if (!span.more && (!count_empty || ring->next))
 			break;
 	}
 

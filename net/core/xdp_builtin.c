@@ -288,7 +288,8 @@ int xdp_builtin_propagate(struct net_device *dev, struct netdev_bpf *bpf)
  * xdp_builtin_uninstall() - drop the built-in program of a dying device
  * @dev: the device
  *
- * The users stay counted until they call xdp_builtin_put().
+ * The users stay counted until they call xdp_builtin_put(). Zero-copy pools
+ * are still there, as they are when the core drops regular programs here.
  *
  * Context: RTNL
  */

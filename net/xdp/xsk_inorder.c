@@ -216,8 +216,6 @@ static int xsk_inorder_prepare(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 
 	/* From a bind() that failed later, there may be a bitmap */
 	if (xs->tx && !xs->inorder.finished) {
-		if (xs->tx->nentries > 1U << XSK_INORDER_SLOT_BITS)
-			return -ENOMEM;
 		xs->inorder.finished = bitmap_zalloc(xs->tx->nentries,
 						     GFP_KERNEL_ACCOUNT);
 		if (!xs->inorder.finished)
@@ -244,7 +242,7 @@ static int xsk_inorder_prepare(struct xsk_buff_pool *pool, struct xdp_sock *xs)
  *
  * Context: RTNL
  * Return: 0; -EPROTOTYPE if the queue completes in the other way; -EBUSY if it
- * recycles
+ * recycles; -ENOMEM if the Tx ring has more than 2^24 slots
  */
 int xsk_inorder_check(const struct xsk_buff_pool *pool,
 		      const struct xdp_sock *xs)
@@ -253,6 +251,9 @@ int xsk_inorder_check(const struct xsk_buff_pool *pool,
 		return 0;
 	if (pool->tx_joined && xsk_is_inorder(xs) != !!pool->inorder)
 		return -EPROTOTYPE;
+	if (xs->tx && xsk_is_inorder(xs) &&
+	    xs->tx->nentries > 1U << XSK_INORDER_SLOT_BITS)
+		return -ENOMEM;
 	/* Addresses are noted for one Tx ring at a time */
 	if (xs->tx && xsk_recycle_is_paired(pool))
 		return -EBUSY;
@@ -270,7 +271,7 @@ int xsk_inorder_check(const struct xsk_buff_pool *pool,
  * is that of a socket that asked, so that drivers never look for the ring.
  *
  * Context: RTNL, after xsk_inorder_check()
- * Return: 0; -ENOMEM, also if the Tx ring has more than 2^24 slots
+ * Return: 0, or -ENOMEM
  */
 int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 {

@@ -41,8 +41,9 @@ static u32 xsk_tx_span_done(struct xsk_tx_span *span, struct xsk_queue *cq,
  * @span: gets them
  * @pool: the pool
  * @max: how many the driver has room for, at least 1
- * @count_empty: count polls that find the Tx ring empty, as xsk_tx_peek_desc()
- *	does and xsk_tx_peek_release_desc_batch() does not
+ * @count_empty: count polls that find the Tx ring empty, be it after the last
+ *	descriptor, as those with xsk_tx_peek_desc() do and those with
+ *	xsk_tx_peek_release_desc_batch() do not
  *
  * Context: NAPI poll
  * Return: how many; 0 if there is nothing to send now, or no room to note it;
@@ -54,6 +55,7 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	struct xdp_rxtx_ring *ring;
 	struct xsk_queue *tx;
 	struct xdp_sock *xs;
+	u32 room = max;
 
 	if (!xsk_tx_pool_is_plain(pool))
 		return -EOPNOTSUPP;
@@ -91,6 +93,9 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	ring = (struct xdp_rxtx_ring *)tx->ring;
 	span->xs = xs;
 	span->more = tx->cached_prod - tx->cached_cons != span->count;
+	/* With room left, a driver that counts would look once more */
+	if (!span->more && span->count < room)
+		tx->queue_empty_descs += count_empty;
 	span->desc = &ring->desc[tx->cached_cons & tx->ring_mask];
 	return span->count;
 }

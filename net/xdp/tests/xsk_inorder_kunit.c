@@ -2,8 +2,10 @@
 /* The index logic of XDP_TX_INORDER, which needs neither socket nor ring */
 #include <kunit/test.h>
 #include <linux/bitmap.h>
+#include <linux/vmalloc.h>
 
 #include "../xsk_inorder.h"
+#include "../xsk_queue.h"
 #include "../xsk_recycle.h"
 
 /* Indices before their wrap-around, at it, and where they start */
@@ -242,6 +244,46 @@ static void xsk_inorder_ids(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, id, 2);
 }
 
+/* A slot has 24 bits in what is noted of a frame */
+static void xsk_inorder_longest_ring(struct kunit *test)
+{
+	struct xsk_buff_pool *pool;
+	struct xsk_queue tx = {};
+	struct xdp_sock *xs;
+
+	pool = kunit_kzalloc(test, sizeof(*pool), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pool);
+	xs = kunit_kzalloc(test, sizeof(*xs), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, xs);
+	xs->inorder.requested = 1;
+	xs->tx = &tx;
+
+	tx.nentries = 1U << 24;
+	KUNIT_EXPECT_EQ(test, xsk_inorder_check(pool, xs), 0);
+	tx.nentries = 1U << 25;
+	KUNIT_EXPECT_EQ(test, xsk_inorder_check(pool, xs), -ENOMEM);
+}
+
+/* The last skb of a closed socket may be freed with a lock held */
+static void xsk_inorder_freed_in_atomic_context(struct kunit *test)
+{
+	struct xdp_sock *xs;
+	unsigned long flags;
+	DEFINE_SPINLOCK(lock);
+
+	xs = kunit_kzalloc(test, sizeof(*xs), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, xs);
+	xs->tx = kzalloc(sizeof(*xs->tx), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, xs->tx);
+	xs->tx->ring = vmalloc(PAGE_SIZE);
+	xs->inorder.requested = 1;
+	xs->inorder.finished = bitmap_zalloc(SIZE, GFP_KERNEL);
+
+	spin_lock_irqsave(&lock, flags);
+	xsk_inorder_destroy(xs);
+	spin_unlock_irqrestore(&lock, flags);
+}
+
 static struct kunit_case xsk_inorder_cases[] = {
 	KUNIT_CASE_PARAM(xsk_inorder_one_socket, xsk_inorder_start_gen_params),
 	KUNIT_CASE_PARAM(xsk_inorder_invalid, xsk_inorder_start_gen_params),
@@ -253,6 +295,8 @@ static struct kunit_case xsk_inorder_cases[] = {
 	KUNIT_CASE_PARAM(xsk_inorder_long_prefix,
 			 xsk_inorder_start_gen_params),
 	KUNIT_CASE(xsk_inorder_ids),
+	KUNIT_CASE(xsk_inorder_longest_ring),
+	KUNIT_CASE(xsk_inorder_freed_in_atomic_context),
 	{}
 };
 

@@ -3,9 +3,12 @@
 #include <kunit/test.h>
 #include <net/xsk_tx_span.h>
 
+#include "../xsk_queue.h"
+
 #define CHUNK	2048
 #define PAGES	4
 #define ROW	11	/* no multiple of what the loop takes at once */
+#define SLOTS	16	/* of a Tx ring, and of the device's */
 
 struct xsk_tx_span_written {
 	dma_addr_t dma;
@@ -150,9 +153,94 @@ static void xsk_tx_span_not_noted(struct kunit *test)
 	}
 }
 
+/* A queue with a socket that has put @count descriptors into its Tx ring */
+struct xsk_tx_span_queue {
+	struct xsk_buff_pool pool;
+	struct xdp_sock xs;
+	struct xsk_queue tx;
+	struct xsk_queue cq;
+	struct device dev;
+};
+
+static void xsk_tx_span_write_space(struct sock *sk)
+{
+}
+
+static struct xsk_tx_span_queue *xsk_tx_span_queue(struct kunit *test,
+						   u32 count)
+{
+	struct xsk_tx_span_queue *queue;
+	struct xdp_umem_ring *cq;
+	struct xdp_rxtx_ring *tx;
+
+	queue = kunit_kzalloc(test, sizeof(*queue), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, queue);
+	tx = kunit_kzalloc(test, struct_size(tx, desc, SLOTS), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, tx);
+	cq = kunit_kzalloc(test, struct_size(cq, desc, SLOTS), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+
+#ifdef CONFIG_DMA_NEED_SYNC
+	queue->dev.dma_skip_sync = true;
+#endif
+	tx->ptrs.producer = count;
+	queue->tx.ring = (struct xdp_ring *)tx;
+	queue->cq.ring = (struct xdp_ring *)cq;
+	queue->tx.nentries = SLOTS;
+	queue->cq.nentries = SLOTS;
+	queue->tx.ring_mask = SLOTS - 1;
+	queue->cq.ring_mask = SLOTS - 1;
+	queue->xs.tx = &queue->tx;
+	queue->xs.pool = &queue->pool;
+	queue->xs.sk.sk_write_space = xsk_tx_span_write_space;
+	queue->pool.cq = &queue->cq;
+	queue->pool.dev = &queue->dev;
+	INIT_LIST_HEAD(&queue->pool.xsk_tx_list);
+	list_add(&queue->xs.tx_list, &queue->pool.xsk_tx_list);
+	return queue;
+}
+
+static u32 xsk_tx_span_take_all(const struct xsk_tx_span *span,
+				const struct xsk_buff_pool *pool,
+				struct xsk_tx_dev_ring *ring)
+{
+	return span->count;
+}
+
+/* As a driver counts that looks for one descriptor at a time: once if it had
+ * room for another one, wherever its own ring ends
+ */
+static void xsk_tx_span_counts_empty(struct kunit *test)
+{
+	struct xsk_tx_span_queue *queue;
+	struct xsk_tx_dev_ring ring;
+	u32 count, next, empty;
+
+	for (count = 0; count < SLOTS; count++) {
+		for (next = 0; next < SLOTS; next++) {
+			queue = xsk_tx_span_queue(test, count);
+			if (dma_dev_need_sync(&queue->dev))
+				kunit_skip(test, "DMA needs syncs");
+			ring = (struct xsk_tx_dev_ring){
+				.count = SLOTS, .next = next, .room = SLOTS / 2,
+			};
+			rcu_read_lock();
+			xsk_tx_spans(&queue->pool, &ring, xsk_tx_span_take_all,
+				     true);
+			rcu_read_unlock();
+			empty = count < SLOTS / 2;
+			KUNIT_EXPECT_EQ(test, queue->tx.queue_empty_descs,
+					empty);
+			KUNIT_EXPECT_EQ(test, ring.room,
+					SLOTS / 2 - min(count, SLOTS / 2));
+		}
+	}
+}
+
 static struct kunit_case xsk_tx_span_cases[] = {
 	KUNIT_CASE_PARAM(xsk_tx_span_plain, xsk_tx_span_gen_params),
 	KUNIT_CASE(xsk_tx_span_not_noted),
+	KUNIT_CASE(xsk_tx_span_counts_empty),
 	{}
 };
 
