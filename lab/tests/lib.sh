@@ -52,7 +52,12 @@ join_taps() {
 		END { print "1.." n }'
 }
 
-# label TEXT CMD...: puts TEXT before the name of each test that CMD prints.
+# label TEXT CMD...: puts TEXT before the name of each test that CMD prints. That CMD ended with an
+# error is one more, failed, and what comes next is tested all the same.
 label() {
-	"${@:2}" | sed -E "s/^((not )?ok [0-9]+( -)?) /\\1 $1: /"
+	local - status
+	set +e
+	(set -e; "${@:2}") | sed -E "s/^((not )?ok [0-9]+( -)?) /\\1 $1: /"
+	status=$?
+	((status == 0)) || echo "not ok 0 - $1: ended with status $status"
 }
