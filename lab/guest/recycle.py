@@ -475,6 +475,21 @@ def kicks(port, other, queue=0):
     shell(f"ethtool -X {name_of(port)} default")
 
 
+def kicks_late(port, other):
+    """Rx had no chunk left before it was paired: what is sent wakes it up as well."""
+    chunks = DESCRIPTORS // 2
+    with sockets((port, 0), (other, 0), chunks=chunks) as (source, out):
+        generate(chunks, port)
+        eventually("all chunks to be used", lambda: source.rx.used == chunks)
+        out.recycle(source)
+        source.forward(out)
+        out.kick()
+        eventually("frames", lambda: good(other) == chunks)
+        tx_done(out)
+        generate(chunks, port)
+        eventually("frames again", lambda: source.rx.used == chunks)
+
+
 def kicks_elsewhere(port, other):
     """Rx is on another vector than the XDP ring of the same queue, which has no own one."""
     queues(port, 2)
@@ -988,6 +1003,7 @@ def tests():
         yield f"{driver}: more than can wait", spills, first, True
         yield f"{driver}: more than can wait, no completion ring", spills, first, False
         yield f"{driver}: kicks", kicks, first, second
+        yield f"{driver}: kicks of a queue that has run dry", kicks_late, first, second
         yield f"{driver}: abuse", abuse, first
         yield f"{driver}: chunks given away twice", duplicates, first
         yield f"{driver}: xdpsock -l", xdpsock, (first,)
