@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 from harness import SLOW, Tap, eventually, links_up, one_queue, shell, xdp_bench
+from pools import FAILSLAB, stale_pool
 from ports import PCI, nicsim
 from xsk import CHUNK, USE_SG, ZEROCOPY, Umem, Xsk
 
@@ -32,7 +33,6 @@ FRAGS = "/out/user/frags.bpf.o"
 ETH_P_ALL = 3
 BOUND = Path("/sys/bus/pci/drivers/i40e")
 DEBUGFS = Path("/sys/kernel/debug/i40e")
-FAILSLAB = Path("/sys/kernel/debug/failslab")
 
 
 class SmallChunks(Umem):
@@ -145,42 +145,6 @@ def polled_after(change):
         polled = is_polled(xsk)
         xsk.close()
     shows(not polled, f"not polled after {change}")
-
-
-def stale_pool():
-    """A pool that was freed while the interface is down is used when that fails to come up.
-
-    The base keeps the pointer, but does not dereference it: it only fails with KASAN, if the
-    series is there and this patch is not.
-    """
-    with xdp_bench("drop", "eth0"):
-        for number in range(1, 400):
-            xsk = Xsk("eth0")
-            links_up("eth0")
-            shell("ip link set eth0 down")
-            xsk.close()
-            time.sleep(0.1)  # the pool is freed a moment later
-            if up_with_fault(number):
-                break
-            shell("ip link set eth0 up")
-        else:
-            raise AssertionError("always an allocation that failed")
-    assert number > 10, f"only {number} allocations"
-
-
-def up_with_fault(number):
-    """Bring eth0 up while an allocation fails. Return whether it had fewer of them."""
-    def prepare():
-        Path("/proc/thread-self/fail-nth").write_text(str(number))
-
-    # pylint: disable-next=subprocess-popen-preexec-fn
-    with subprocess.Popen(["ip", "link", "set", "eth0", "up"], preexec_fn=prepare,
-                          stderr=subprocess.DEVNULL) as process:
-        left = 0
-        while process.poll() is None:
-            with contextlib.suppress(OSError, ValueError):
-                left = int(Path(f"/proc/{process.pid}/fail-nth").read_text())
-    return process.returncode == 0 and left > 0
 
 
 def changed_while_resetting(rounds, *commands):
@@ -311,7 +275,7 @@ TESTS = (
 READ = (("XDP program changed while the core is reset", changed_while_resetting, 4,
          f"ip link set eth1 xdpdrv object {FRAGS} program drop", "ip link set eth1 xdpdrv off"),)
 # Needs fault injection, and KASAN to see anything
-FAULTS = (("a pool freed while the interface is down", stale_pool),)
+FAULTS = (("a pool freed while the interface is down", stale_pool, "eth0"),)
 
 
 def main():
