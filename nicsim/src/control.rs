@@ -32,8 +32,8 @@ pub const COMMANDS: [(&str, &str); 7] = [
     ("quit", "ends nicsim"),
 ];
 
-const FAULT: &str = "fault PORT tx-delay US | tx-stop on|off | drop N | duplicate N | \
-                     corrupt N | stall MS | unplug | clear";
+const FAULT: &str = "fault PORT tx-delay US | tx-stop on|off | rx-stuck on|off | drop N | \
+                     duplicate N | corrupt N | stall MS | unplug | clear";
 
 /// Longest line that is taken, in bytes.
 const LINE_MAX: usize = 4096;
@@ -123,6 +123,8 @@ pub enum Fault {
     TxDelay(Duration),
     /// Sets [`Faults::tx_stop`].
     TxStop(bool),
+    /// Sets [`Faults::rx_stuck`].
+    RxStuck(bool),
     /// Sets [`Faults::drop_every`].
     Drop(u32),
     /// Sets [`Faults::duplicate_every`].
@@ -143,6 +145,7 @@ impl Fault {
         match self {
             Self::TxDelay(delay) => faults.tx_delay = delay,
             Self::TxStop(stop) => faults.tx_stop = stop,
+            Self::RxStuck(stuck) => faults.rx_stuck = stuck,
             Self::Drop(every) => faults.drop_every = every,
             Self::Duplicate(every) => faults.duplicate_every = every,
             Self::Corrupt(every) => faults.corrupt_every = every,
@@ -156,6 +159,7 @@ impl Fault {
         Ok(match words {
             ["tx-delay", us] => Self::TxDelay(Duration::from_micros(number(us)?.into())),
             ["tx-stop", state] => Self::TxStop(switch(state, "on", "off")?),
+            ["rx-stuck", state] => Self::RxStuck(switch(state, "on", "off")?),
             ["drop", every] => Self::Drop(number(every)?),
             ["duplicate", every] => Self::Duplicate(number(every)?),
             ["corrupt", every] => Self::Corrupt(number(every)?),
@@ -463,6 +467,13 @@ mod tests {
                 Command::Fault {
                     port: 0,
                     fault: Fault::TxStop(true),
+                },
+            ),
+            (
+                "fault 0 rx-stuck off",
+                Command::Fault {
+                    port: 0,
+                    fault: Fault::RxStuck(false),
                 },
             ),
             (

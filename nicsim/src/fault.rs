@@ -10,6 +10,8 @@ pub struct Faults {
     pub tx_delay: Duration,
     /// Tx tails are accepted and nothing is ever completed.
     pub tx_stop: bool,
+    /// An Rx queue that is told to start does not: only on i40e.
+    pub rx_stuck: bool,
     /// Every Nth frame from the wire is dropped; 0 is never.
     pub drop_every: u32,
     /// Every Nth frame from the wire comes twice; 0 is never.

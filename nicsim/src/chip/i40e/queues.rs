@@ -79,6 +79,7 @@ impl Queues {
         let tail = registers.get(at::QRX_TAIL + 4 * queue as u32);
         let ring = &mut self.rx[queue];
         match (ring.enabled(), value & REQUEST != 0) {
+            (false, true) if host.faults.rx_stuck => {}
             (false, true) => match self.hmc.rx_context(host, registers, queue) {
                 Ok(context) => ring.enable(context, tail),
                 Err(error) => refuse(host, registers, "Rx", queue, error),
