@@ -66,7 +66,7 @@ bugs_of_base() {
 
 bugs() {
 	bugs_i40e "$KERNEL" ''
-	bugs_ixgbe "$KERNEL" 'leaks|during|two CPUs|masked|busy|self-test|has not sent|freed while'
+	bugs_ixgbe "$KERNEL" 'leaks|during|two CPUs|masked|busy|self-test|has not sent|stops the Tx|freed while'
 	[[ -n ${FULL:-} ]] || return 0
 	bugs_ixgbe "$KERNEL" unplugging --any-events
 	bugs_ixgbe "$KERNEL" 'a program that fails' --append threadirqs
