@@ -269,7 +269,6 @@ static void xsk_inorder_freed_in_atomic_context(struct kunit *test)
 {
 	struct xdp_sock *xs;
 	unsigned long flags;
-	DEFINE_SPINLOCK(lock);
 
 	xs = kunit_kzalloc(test, sizeof(*xs), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, xs);
@@ -279,9 +278,9 @@ static void xsk_inorder_freed_in_atomic_context(struct kunit *test)
 	xs->inorder.requested = 1;
 	xs->inorder.finished = bitmap_zalloc(SIZE, GFP_KERNEL);
 
-	spin_lock_irqsave(&lock, flags);
+	local_irq_save(flags);
 	xsk_inorder_destroy(xs);
-	spin_unlock_irqrestore(&lock, flags);
+	local_irq_restore(flags);
 }
 
 static struct kunit_case xsk_inorder_cases[] = {
