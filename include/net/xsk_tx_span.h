@@ -218,7 +218,9 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 			ring->next = 0;
 		if (sent < count)
 			return true;
-		/* At the end of the device's ring, the look that counts is due */
+		/* At the wrap of the device's ring, an empty Tx ring has not
+		 * been counted yet
+		 */
 		if (!span.more && (!count_empty || ring->next))
 			break;
 	}

@@ -93,7 +93,7 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	ring = (struct xdp_rxtx_ring *)tx->ring;
 	span->xs = xs;
 	span->more = tx->cached_prod - tx->cached_cons != span->count;
-	/* With room left, a driver that counts would look once more */
+	/* A driver that counts checks the Tx ring again if it has room */
 	if (!span->more && span->count < room)
 		tx->queue_empty_descs += count_empty;
 	span->desc = &ring->desc[tx->cached_cons & tx->ring_mask];
