@@ -28,7 +28,7 @@ bench-quick: ## the few cells of it that tell the story
 shell: ## a shell in the patched kernel with two ports of each card (exit leaves)
 	@lab/shell.sh
 
-deb: ## Debian packages of the patched kernel, in out/deb (CONFIG=lab: a small one)
+deb: ## Debian packages of the patched kernel, in out/deb (CONFIG=lab: a small one, in out/deb-lab)
 	@lab/deb.sh
 
 tree: ## the kernel as a git tree in out/linux: the base, then one commit per entry

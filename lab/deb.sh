@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/deb.sh: builds Debian packages of the patched kernel, for a real machine,
-# in out/deb.
+# in out/deb, or out/deb-lab with CONFIG=lab.
 #
 # CONFIG=FILE names the kernel configuration; CONFIG=lab is the small one of the
 # lab (virtual machines only, minutes). Without it, it is Debian's own for amd64:
@@ -13,6 +13,8 @@ help_if_asked "$@"
 
 tree=$OUT/linux
 build=$OUT/build-deb
+packages=$OUT/deb
+[[ ${CONFIG:-} != lab ]] || packages+=-lab
 # A file of the user is not visible inside the lab.
 if [[ ! -e /.xsk-lab && -n ${CONFIG:-} && $CONFIG != lab ]]; then
 	[[ -r $CONFIG ]] || need "CONFIG=$CONFIG cannot be read"
@@ -42,12 +44,12 @@ build_packages() {
 	make_kernel "$tree" "$build" bindeb-pkg DPKG_FLAGS=-d \
 		DEB_BUILD_PROFILES=pkg.linux-upstream.nokerneldbg \
 		KDEB_PKGVERSION="$(make -s -C "$tree" kernelversion)-1"
-	rm -rf "$OUT/deb"
-	mkdir "$OUT/deb"
-	mv /tmp/kernel/*.deb "$OUT/deb"
+	rm -rf "$packages"
+	mkdir "$packages"
+	mv /tmp/kernel/*.deb "$packages"
 }
 
 "$LAB/tree.sh"
 mkdir -p "$build"
 step deb "building Debian packages" build_packages
-say "Packages, in out/deb:" "$(ls "$OUT/deb")"
+say "Packages, in out/${packages##*/}:" "$(ls "$packages")"

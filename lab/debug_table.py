@@ -4,6 +4,7 @@
 
 Reads the TAP in out/result/KERNEL of kasan, lockdep and kcsan, as far as they have run: a file for
 each group of tests. A guest whose kernel had a splat counts as one, in the group that booted it.
+The rows of groups that have not run here stay as they are.
 """
 
 import re
@@ -22,6 +23,7 @@ Made by `lab/test.sh kasan lockdep kcsan`; do not edit. A tree is `git rev-parse
 """
 RESULT = re.compile(r"^(?P<bad>not )?ok \d+(?: -)? (?P<name>.*)$")
 TREE = re.compile(r"^# tree ([0-9a-f]+)$", re.MULTILINE)
+PLAN = re.compile(r"^1\.\.\d+$", re.MULTILINE)
 SPLAT = re.compile(r"\bended with status 99$")  # of lab/boot.sh
 SKIP = re.compile(r"# SKIP\b")
 
@@ -33,6 +35,7 @@ def row(kernel, group, text):
         count["splats"] += bool(SPLAT.search(match["name"]))
         skipped = SKIP.search(match["name"])
         count["skipped" if skipped else "failed" if match["bad"] else "passed"] += 1
+    count["failed"] += not PLAN.search(text)  # it was killed
     tree = TREE.search(text)
     return (kernel, group, *(count[what] for what in ("passed", "failed", "skipped", "splats")),
             tree[1][:12] if tree else "unknown")
@@ -43,13 +46,22 @@ def table(rows):
     return HEAD + "".join(f"| {' | '.join(map(str, cells))} |\n" for cells in rows)
 
 
+def merge(page, rows):
+    """Return the rows of a page, with new ones in place of those of the same kernel and group."""
+    old = (line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| "))
+    found = {tuple(cells[:2]): tuple(cells) for cells in old if cells[0] in KERNELS}
+    found.update((cells[:2], cells) for cells in rows)
+    return [found[key] for key in sorted(found, key=lambda key: (KERNELS.index(key[0]), key[1]))]
+
+
 def main():
     """Write the page."""
     results = REPO / "out" / "result"
+    page = REPO / "results" / "debug.md"
     texts = ((kernel, path.stem, path.read_text(errors="replace"))
-             for kernel in KERNELS for path in sorted((results / kernel).glob("*.tap")))
-    page = table(row(*text) for text in texts if "ok " in text[2])
-    (REPO / "results" / "debug.md").write_text(page)
+             for kernel in KERNELS for path in (results / kernel).glob("*.tap"))
+    rows = [row(*text) for text in texts]
+    page.write_text(table(merge(page.read_text(), rows)))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ tarball() {
 	echo "$DIR/linux-source-${SERIES}_$1.tar.xz"
 }
 
-# What apt offers: VERSION if it is there, else the newest of the series.
+# What apt offers: VERSION if it is there, in one suite or several, else the newest of the series.
 choose_version() {
 	local offered
 	mkdir -p /tmp/apt/lists/partial /tmp/apt/archives/partial
@@ -38,7 +38,7 @@ choose_version() {
 		"is there a network? (mirrors are those of this machine's apt, see lab/root.sh)"
 	offered=$(apt-cache "${APT[@]}" madison "linux-source-$SERIES" | awk '{ print $3 }')
 	[[ -n $offered ]] || die "the archive has no linux-source-$SERIES any more"
-	grep -xF "$1" <<<"$offered" || head -n 1 <<<"$offered"
+	grep -m 1 -xF "$1" <<<"$offered" || head -n 1 <<<"$offered"
 }
 
 # extract PACKAGE VERSION PATH FILE: FILE becomes PATH of that package.

@@ -75,10 +75,12 @@ step() {
 	local name=$1 text=$2 log=$OUT/log/$1.log start=$SECONDS pid status=0
 	shift 2
 	mkdir -p "$OUT/log"
+	# In a process group of its own, which ends with us: Ctrl-C does not reach it.
+	set -m
 	"$@" >"$log" 2>&1 </dev/null &
+	set +m
 	pid=$!
-	# A command in the background does not hear Ctrl-C.
-	trap 'kill "$pid"; exit 130' INT TERM HUP
+	trap 'kill -- "-$pid"; exit 130' INT TERM HUP
 	step_watch "$pid" "$text" "$start"
 	wait "$pid" || status=$?
 	trap - INT TERM HUP
@@ -92,10 +94,15 @@ step() {
 	return "$status"
 }
 
+# Lines of steps in progress are overwritten. Not with STEPS_BESIDE, where other steps print, too.
+on_terminal() {
+	[[ -t 2 && -z ${STEPS_BESIDE:-} ]]
+}
+
 # Shows the time each second on a terminal, each 30 s elsewhere.
 step_watch() {
 	local pid=$1 text=$2 start=$3 end=$'\n' every=30 next=$3
-	[[ ! -t 2 ]] || end='' every=1
+	! on_terminal || end='' every=1
 	while kill -0 "$pid" 2>/dev/null; do
 		if ((SECONDS >= next)); then
 			step_line "$start" "$text ..." "$end"
@@ -107,7 +114,7 @@ step_watch() {
 
 step_line() {
 	local clear=''
-	[[ ! -t 2 ]] || clear=$'\r\e[K'
+	! on_terminal || clear=$'\r\e[K'
 	printf '%s[%4ds] %s%s' "$clear" "$((SECONDS - $1))" "$2" "$3" >&2
 }
 

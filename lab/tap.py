@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Count the results in files of TAP or KTAP and print them, the failed ones by name.
+"""Count the results in files of TAP or KTAP and print them, the failed ones by name, and how
+long a file took where it says so (`# took 12 s`).
 
 The last line is `N passed, M failed, K skipped`; the exit status is 1 if a test failed, or if
 none ran. In nested output a line that only sums up the lines below it does not count.
@@ -12,6 +13,7 @@ from pathlib import Path
 
 RESULT = re.compile(r"^(?P<indent>\s*)(?P<bad>not )?ok \d+\s*-?\s*(?P<name>[^#]*)(?P<note>#.*)?$")
 SKIP = re.compile(r"#\s*SKIP\b", re.IGNORECASE)
+TOOK = re.compile(r"^# took (\d+ s)$", re.MULTILINE)
 PLAN = re.compile(r"^1\.\.(\d+)")
 
 
@@ -48,13 +50,15 @@ def main(paths):
     """Print a line for each file and the sum."""
     total = {"passed": 0, "failed": 0, "skipped": 0}
     for path in map(Path, paths):
-        text = path.read_text(errors="replace")
+        text = path.read_text(errors="replace") if path.exists() else ""
         found = list(results(text))
         wrong = complaint(text, found)
         if wrong:
             found.append((wrong, "failed"))
         count = {verdict: sum(v == verdict for _, v in found) for verdict in total}
-        print(f"{path.stem + ':':14}" + ", ".join(f"{n} {verdict}" for verdict, n in count.items()))
+        took = TOOK.search(text)
+        print(f"{path.stem + ':':14}" + ", ".join(f"{n} {verdict}" for verdict, n in count.items())
+              + (f" in {took[1]}" if took else ""))
         for name, verdict in found:
             if verdict == "failed":
                 print(f"    FAILED {path.stem}: {name}")

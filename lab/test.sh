@@ -4,6 +4,8 @@
 # lab/tests (all but the long ones, or those named), and ends with a line
 # `N passed, M failed`. FULL=1 and SOAK=seconds make some of them longer.
 #
+# Groups that boot no guest run beside the others, at low priority.
+#
 # Each group's results are in out/result/GROUP.tap, the rest of what it says in
 # out/log/test-GROUP.log. Each group that needs a guest boots its own.
 #
@@ -18,6 +20,8 @@ GROUPS_ALL=(static lab nicsim uapi kunit attach inorder recycle many fuzz sample
 # Not in a run without arguments: they take many minutes, and limits of wall-clock time in
 # the first are hard for a slow machine.
 GROUPS_LONG=(xskxceiver-ixgbe xskxceiver-i40e kasan lockdep kcsan)
+# They boot no guest, and run beside those that do: a guest leaves most of the second core idle.
+GROUPS_BESIDE=(static nicsim deb bisect)
 (($#)) || set -- "${GROUPS_ALL[@]}"
 for group in "$@"; do
 	[[ -x $LAB/tests/$group.sh ]] || need "no group $group; there are: ${GROUPS_ALL[*]} ${GROUPS_LONG[*]}"
@@ -25,21 +29,44 @@ done
 
 # A group that breaks off has one failed test more.
 run_group() {
-	local tap=$OUT/result/$1.tap status=0
+	local tap=$OUT/result/$1.tap status=0 start=$SECONDS
 	"$LAB/tests/$1.sh" >"$tap" || status=$?
 	if ((status != 0)) && ! grep -q '^ *not ok ' "$tap"; then
 		echo "not ok 0 - $1 ended with status $status after test $(grep -c '^ok ' "$tap")," \
 			"see out/log/test-$1.log" >>"$tap"
 	fi
+	echo "# took $((SECONDS - start)) s" >>"$tap"
 }
 
-# What a group says of a failed test, and the end of its log: all there is of it where only
-# the output is kept, as in CI.
+# What a group prints around a failed test, and the end of its log: all there is of it where only
+# the output is kept, as in CI. A kselftest prints the failed assertion before the result.
 show_failure() {
-	grep -A 5 '^ *not ok ' "$OUT/result/$1.tap" | cut -c 1-2000 >&2 || return 0
+	grep -B 12 -A 5 '^ *not ok ' "$OUT/result/$1.tap" | cut -c 1-2000 >&2 || return 0
 	say "The last test that passed: $(grep '^ok ' "$OUT/result/$1.tap" | tail -n 1)" \
 		"The end of out/log/test-$1.log:"
-	grep -v 'Could not enable error recovery' "$OUT/log/test-$1.log" | tail -n 60 | cut -c 1-160 >&2
+	grep -v 'Could not enable error recovery' "$OUT/log/test-$1.log" | tail -n 60 | cut -c 1-160 >&2 || true
+}
+
+run_groups() {
+	local group
+	for group in "$@"; do
+		step "test-$group" "testing: $group" run_group "$group"
+		[[ $group != @(kasan|lockdep|kcsan) ]] || "$LAB/debug_table.py"
+		show_failure "$group"
+	done
+}
+
+# Its status goes to a file: bash forgets that of a process whose PID is in use again, as happens
+# within an hour.
+run_beside() {
+	trap 'echo $? >"$OUT/result/beside.status"' EXIT
+	renice -n 19 "$BASHPID" >/dev/null
+	STEPS_BESIDE=1
+	run_groups "$@"
+}
+
+beside_ended() {
+	[[ -s $OUT/result/beside.status ]]
 }
 
 mkdir -p "$OUT/result" "$OUT/log"
@@ -48,12 +75,24 @@ mkdir -p "$OUT/result" "$OUT/log"
 "$LAB/build.sh" patched
 "$LAB/user.sh"
 "$LAB/nicsim.sh"
-taps=()
+taps=() guests=() beside=()
 for group in "$@"; do
 	rm -f "$OUT/result/$group.tap"
-	step "test-$group" "testing: $group" run_group "$group"
 	taps+=("$OUT/result/$group.tap")
-	[[ $group != @(kasan|lockdep|kcsan) ]] || "$LAB/debug_table.py"
-	show_failure "$group"
+	case " ${GROUPS_BESIDE[*]} " in
+	*" $group "*) beside+=("$group") ;;
+	*) guests+=("$group") ;;
+	esac
 done
-exec "$LAB/tap.py" "${taps[@]}"
+rm -f "$OUT/result/beside.status"
+# A process group of its own, which ends with us: Ctrl-C does not reach it.
+set -m
+run_beside "${beside[@]}" &
+set +m
+lane=$!
+trap 'beside_ended || kill -- "-$lane" 2>/dev/null || true' EXIT
+run_groups "${guests[@]}"
+wait "$lane" 2>/dev/null || true
+"$LAB/tap.py" "${taps[@]}"
+[[ $(<"$OUT/result/beside.status") == 0 ]] ||
+	die "the groups ${beside[*]} were not completed; see out/log"

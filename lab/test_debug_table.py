@@ -13,6 +13,7 @@ ok 3 attach: i40e: xsk_attach.zc.jumbo # SKIP no ports
 #   xsk_attach.skb.delivers: a comment
     ok 1 nested
 not ok 0 - attach: ended with status 99
+1..3
 """
 
 
@@ -24,12 +25,28 @@ class Table(unittest.TestCase):
         self.assertEqual(debug_table.row("kasan", "attach", ATTACH),
                          ("kasan", "attach", 1, 2, 1, 1, "0123456789ab"))
 
+    def test_killed(self):
+        """A group that was killed has not passed, whatever it printed before."""
+        for text in ("", "ok 1 attach: veth: xsk_attach.skb.delivers\n"):
+            self.assertEqual(debug_table.row("kasan", "attach", text)[3], 1)
+
     def test_page(self):
         """A row for each group."""
         rows = [debug_table.row("kasan", "attach", ATTACH), ("kcsan", "fuzz", 9, 0, 0, 0, "unknown")]
         self.assertEqual(debug_table.table(rows).splitlines()[-2:],
                          ["| kasan | attach | 1 | 2 | 1 | 1 | 0123456789ab |",
                           "| kcsan | fuzz | 9 | 0 | 0 | 0 | unknown |"])
+
+    def test_merge(self):
+        """What has run here replaces its row, the others stay, in the order of the kernels."""
+        rows = [("kasan", "attach", 1, 2, 1, 1, "0123456789ab"), ("lockdep", "fuzz", 8, 1, 0, 0, "old")]
+        page = debug_table.table(rows)
+        merged = debug_table.merge(page, [("lockdep", "fuzz", 9, 0, 0, 0, "new"),
+                                          ("kasan", "many", 6, 0, 0, 0, "new")])
+        self.assertEqual(debug_table.table(merged).splitlines()[-3:],
+                         ["| kasan | attach | 1 | 2 | 1 | 1 | 0123456789ab |",
+                          "| kasan | many | 6 | 0 | 0 | 0 | new |",
+                          "| lockdep | fuzz | 9 | 0 | 0 | 0 | new |"])
 
 
 if __name__ == "__main__":

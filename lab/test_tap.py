@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of lab/tap.py."""
 
+import contextlib
+import io
+import tempfile
 import unittest
 
 import tap
@@ -28,6 +31,25 @@ not ok 1 suite
     ok 1 other
 ok 2 second
 """
+
+
+class Files(unittest.TestCase):
+    """What is said of files."""
+
+    def test_missing(self):
+        """A group without a file did not run, which is a failure."""
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(tap.main(["/nowhere/group.tap"]), 1)
+        self.assertIn("FAILED group: no test ran", said.getvalue())
+
+    def test_took(self):
+        """The time that a group took stands behind its results."""
+        with tempfile.NamedTemporaryFile("w", suffix=".tap") as file:
+            file.write("ok 1 one\n1..1\n# took 12 s\n")
+            file.flush()
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(tap.main([file.name]), 0)
+        self.assertIn("1 passed, 0 failed, 0 skipped in 12 s\n", said.getvalue())
 
 
 class Results(unittest.TestCase):

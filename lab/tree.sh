@@ -20,5 +20,8 @@ else
 	base=(--base-tar "$tarball")
 	[[ $state == tested ]] || base+=(--allow-drift)
 fi
+# Groups of tests run side by side
+exec {lock}>"$OUT/tree.lock"
+flock "$lock"
 step tree "making the kernel trees" python3 "$LAB/series.py" tree "${base[@]}" \
 	--repo "$REPO" --tree "$OUT/linux" --base-worktree "$OUT/linux-base"

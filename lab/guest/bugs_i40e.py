@@ -6,7 +6,7 @@ Arguments: "base", where each has to show, or "patched", where none may; a regul
 for the names of tests. Prints TAP.
 
 Both ports are of i40e, and have a generator and a sink that verifies; frames of eth1 have 6400
-bytes. The base does not survive the last five of TESTS: each needs a guest of its own there.
+bytes. The base does not survive the last six of TESTS: each needs a guest of its own there.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 from harness import SLOW, Tap, eventually, links_up, one_queue, shell, xdp_bench
-from pools import FAILSLAB, stale_pool
+from pools import FAILSLAB, full_ring_is_reset, sent, stale_pool
 from ports import PCI, nicsim
 from xsk import CHUNK, USE_SG, ZEROCOPY, Umem, Xsk
 
@@ -33,6 +33,7 @@ FRAGS = "/out/user/frags.bpf.o"
 ETH_P_ALL = 3
 BOUND = Path("/sys/bus/pci/drivers/i40e")
 DEBUGFS = Path("/sys/kernel/debug/i40e")
+TRACING = Path("/sys/kernel/tracing")
 
 
 class SmallChunks(Umem):
@@ -82,12 +83,13 @@ def hangs(command, seconds=20 * SLOW):
 
 def mtu_without_sg():
     """An MTU that a socket without XDP_USE_SG has no room for is accepted."""
-    with program("eth1", "drop"):
-        xsk = Xsk("eth1", flags=ZEROCOPY)
-        accepted = status("ip link set eth1 mtu 9000")
-        shell("ip link set eth1 mtu 3000; ip link set eth1 mtu 1500")
-        xsk.close()
-    shows(accepted, "MTU of 9000 accepted")
+    for attach in (False, True)[:1 if sys.argv[1] == "base" else 2]:
+        with contextlib.nullcontext() if attach else program("eth1", "drop"):
+            xsk = Xsk("eth1", attach=attach, flags=ZEROCOPY)
+            accepted = status("ip link set eth1 mtu 9000")
+            shell("ip link set eth1 mtu 3000; ip link set eth1 mtu 1500")
+            xsk.close()
+        shows(accepted, f"MTU of 9000 accepted, attached: {attach}")
 
 
 def free_kib():
@@ -159,6 +161,76 @@ def changed_while_resetting(rounds, *commands):
             break
         eventually("link", lambda: "LOWER_UP" in shell("ip link show eth1"))
     shows(stuck, "RTNL is held")
+
+
+def flood():
+    """Have the stack transmit to eth0 forever, without blocking."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
+        raw.bind(("eth0", 0))
+        raw.setblocking(False)
+        while True:
+            with contextlib.suppress(OSError):
+                raw.send(bytes(60))
+
+
+@contextlib.contextmanager
+def flooding():
+    """Have a process of its own do so inside."""
+    child = fork(flood)
+    try:
+        yield
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def sending_while_binding():
+    """The stack writes to a Tx ring that bind() and close() reset, and may lose the queue.
+
+    The model counts writes to the tail of a disabled queue.
+    """
+    with xdp_bench("drop", "eth0"):
+        links_up("eth0")
+        before = after = nicsim.events()
+        with flooding():
+            for _ in range(10):
+                first = sent(nicsim, SMALL)
+                eventually("frames", lambda seen=first: sent(nicsim, SMALL) > seen + 10)
+                Xsk("eth0").close()
+                after = nicsim.events()
+                if after != before:
+                    break
+    shows(after != before, f"misbehaviour {after}, before: {before}")
+
+
+def full_ring():
+    """bind() resets the stack's full Tx ring."""
+    full_ring_is_reset(nicsim, SMALL, "eth0")
+
+
+def order_of_requests():
+    """The built-in program is removed while the driver still has the pool.
+
+    Drivers with additional queues for a program, like virtio_net, cannot disable the pool then.
+    """
+    setup_prog, setup_pool = 0, 4  # enum bpf_netdev_command
+    events = TRACING / "events/kprobes/ndo_bpf/enable"
+    (TRACING / "kprobe_events").write_text(
+        "p:ndo_bpf i40e_xdp command=+0(%si):u32 pool=+8(%si):x64 prog=+16(%si):x64")
+    events.write_text("1")
+
+    def requests():
+        found = re.findall(r"command=(\d+) pool=(\w+) prog=(\w+)", (TRACING / "trace").read_text())
+        return [(int(command), int(prog if int(command) == setup_prog else pool, 16) != 0)
+                for command, pool, prog in found]
+
+    Xsk("eth0", attach=True, flags=ZEROCOPY).close()
+    eventually("the last request", lambda: len(requests()) >= 4)
+    seen = requests()
+    events.write_text("0")
+    (TRACING / "kprobe_events").write_text("")
+    assert seen == [(setup_prog, True), (setup_pool, True),
+                    (setup_pool, False), (setup_prog, False)], seen
 
 
 def remove_while_binding():
@@ -292,6 +364,7 @@ TESTS = (
      "ip link set eth0 mtu 1400; ip link set eth0 mtu 1500"),
     ("MTU changed while the core is reset", changed_while_resetting, 10,
      "ip link set eth1 mtu 1400", "ip link set eth1 mtu 1500"),
+    ("the stack sends to a queue that bind() resets", sending_while_binding),
     ("rings changed while the core is reset", changed_while_resetting, 4,
      "ethtool -G eth1 rx 256 tx 256", "ethtool -G eth1 rx 512 tx 512"),
     ("Rx buffers below 1 KB", small_buffers),
@@ -304,6 +377,8 @@ PATCHED = (
     ("XDP program changed while the core is reset", changed_while_resetting, 4,
      f"ip link set eth1 xdpdrv object {FRAGS} program drop", "ip link set eth1 xdpdrv off"),
     ("a pool whose ring did not start", pool_refused),
+    ("a full Tx ring of the stack is reset", full_ring),
+    ("the program is removed before the pool", order_of_requests),
 )
 # Needs fault injection, and KASAN to see anything
 FAULTS = (("a pool freed while the interface is down", stale_pool, "eth0"),)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from harness import (BIN, Nicsim, Tap, eventually, flow_control, links_up, shell, spread, stats,
                      xdp_bench)
-from pools import FAILSLAB, stale_pool
+from pools import FAILSLAB, full_ring_is_reset, stale_pool
 from xsk import CHUNK, LIBC, SLOTS, Xsk
 
 PORT = "eth0"
@@ -322,6 +322,42 @@ def unplugged():
     shows(held, "RTNL is held")
 
 
+def removed_with_pool():
+    """A pool that is released after the device was unregistered keeps its DMA mappings.
+
+    The MTU change takes RTNL first, then the removal, then the release of the pool.
+    """
+    driver = Path("/sys/bus/pci/drivers/ixgbe")
+    address = Path(f"/sys/class/net/{PORT}/device").resolve().name
+    program = pinned_program()
+    warned = False
+    for _ in range(5):
+        assert not set_program(program)
+        xsk = Xsk(PORT)
+        links_up(PORT)
+        with subprocess.Popen(["ip", "link", "set", PORT, "mtu", "1400"]):
+            time.sleep(0.02)
+            removal = threading.Thread(target=(driver / "unbind").write_text, args=(address,))
+            removal.start()
+            time.sleep(0.02)
+            xsk.close()
+            removal.join()
+        warned = "Failed to disable zero-copy" in shell("dmesg")
+        if warned:
+            break
+        (driver / "bind").write_text(address)
+        eventually("the port", lambda: f"{PORT}:" in shell("ip -o link"))
+        queues(2)
+    shows(warned, "the driver refused to disable the pool")
+
+
+def full_ring():
+    """bind() resets the stack's full Tx ring."""
+    queues(1)
+    full_ring_is_reset(nicsim, 0, PORT)
+    queues(2)
+
+
 def loses_the_port():
     """A program whose additional vector cannot be had leaves the port stopped.
 
@@ -352,9 +388,13 @@ TESTS = (
     ("a reset leaves the interrupt of another queue masked", stands_still),
     ("busy polling does not reach the XDP ring", prefers_busy_polling),
     # The base does not survive these, each of which has a boot of its own
-    ("the self-test uses the buffers of a socket", self_test),
     ("a reset frees what XDP_TX has not sent", crashes_in_reset),
     ("close() after unplugging holds RTNL", unplugged),
+    ("a full Tx ring of the stack is reset", full_ring),
+    ("the port is removed before a pool is released", removed_with_pool),
+    # After the removal of the port: each self-test of the base leaks a page and its DMA mapping, which
+    # DMA debugging reports when a driver is unbound
+    ("the self-test uses the buffers of a socket", self_test),
     # With threadirqs on the kernel's command line
     ("a program that fails stops the port", loses_the_port),
 )

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Faults of the base's i40e and ixgbe that are mended at the head of the series.
+"""Bugs of the base, its i40e and ixgbe that are fixed at the head of the series.
 
 Arguments: "base", where each has to show, or "patched", where none may; a regular expression
 for the names of tests. Prints TAP.
@@ -10,17 +10,21 @@ eth2 and eth3, of i40e, which lives in a network namespace. eth4 (i40e) gets lar
 """
 
 import contextlib
+import ctypes
+import mmap
+import multiprocessing
 import re
 import signal
 import socket
 import struct
 import sys
+import threading
 import time
 
 from harness import Tap, eventually, links_up, one_queue, shell, start_and_wait, stop, xdp_bench
 from ports import (ADDRESS, PEER_ADDRESS, nicsim, peer_namespace, peer_socket, plug, plug_peer,
                    settle)
-from xsk import USE_SG, ZEROCOPY, Xsk
+from xsk import AF_XDP, CHUNK, LIBC, SOL_XDP, UMEM_REG, USE_SG, ZEROCOPY, Xsk
 
 IXGBE, I40E, JUMBO = 0, 1, 4  # ports with a generator
 
@@ -177,7 +181,40 @@ def received(receiver):
     return count
 
 
+def registers_slowly(begun, ended):
+    """Register a umem that takes seconds to pin, and bind() the socket meanwhile."""
+    size = 768 << 20
+    memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    option = struct.pack("=QQIIII", base, size, CHUNK, 0, 0, 0)
+    with socket.socket(AF_XDP, socket.SOCK_RAW) as xsk:
+        address = struct.pack("=HHIII", AF_XDP, 0, socket.if_nametoindex("lo"), 0, 0)
+        thread = threading.Timer(0.1, LIBC.bind, (xsk.fileno(), address, len(address)))
+        thread.start()
+        begun.set()
+        # socket.setsockopt() would not release the interpreter lock
+        assert not LIBC.setsockopt(xsk.fileno(), SOL_XDP, UMEM_REG, option, len(option))
+        ended.set()
+        thread.join()
+
+
+def pins_with_rtnl():
+    """bind() holds RTNL while it waits for another thread to pin the umem."""
+    begun, ended = multiprocessing.Event(), multiprocessing.Event()
+    child = multiprocessing.Process(target=registers_slowly, args=(begun, ended))
+    child.start()
+    begun.wait()
+    time.sleep(0.5)
+    assert not ended.is_set(), "it was fast"
+    shell("ip link set lo txqueuelen 1000")
+    waited = ended.is_set()
+    child.join()
+    assert not child.exitcode, child.exitcode
+    shows(waited, "RTNL was held until the umem was registered")
+
+
 TESTS = (
+    ("RTNL waits for a umem to be pinned", pins_with_rtnl),
     ("ixgbe receives a frame twice after a full ring", received_twice),
     ("i40e completes frames that a socket did not send", completes_what_was_not_sent),
     ("i40e completes fragments that a socket did not send", completes_fragments),

@@ -35,6 +35,8 @@ def probe():
     """The driver takes both ports and has nothing to complain about."""
     shell(f"dmesg -C; modprobe {DRIVER}")
     said = shell("dmesg --notime --level=emerg,alert,crit,err,warn")
+    # Where this machine is slow
+    said = re.sub(r"^hrtimer: interrupt took .*\n?", "", said, flags=re.MULTILINE)
     assert not said, said
     for number, address in enumerate(PCI):
         assert f"bus-info: {address}" in shell(f"ethtool -i eth{number}")

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A pool of buffers that a driver may remember after it was freed."""
+"""Bugs that both drivers of the base have with the pool of a socket."""
 
 import contextlib
+import socket
 import subprocess
 import time
 from pathlib import Path
 
-from harness import links_up, shell, xdp_bench
+from harness import eventually, expected, links_up, shell, xdp_bench
 from xsk import Xsk
 
+SO_SNDBUFFORCE = 32
 FAILSLAB = Path("/sys/kernel/debug/failslab")  # there with fault injection
 
 
@@ -47,3 +49,29 @@ def up_with_fault(interface, number):
             with contextlib.suppress(OSError, ValueError):
                 left = int(Path(f"/proc/{process.pid}/fail-nth").read_text())
     return process.returncode == 0 and left > 0
+
+
+def sent(nicsim, port):
+    """Return how many frames have left a port."""
+    return nicsim.port(port)["wire"]["from_chip"]
+
+
+def full_ring_is_reset(nicsim, port, interface):
+    """bind() resets the stack's full Tx ring: its queue stays stopped until the watchdog fires.
+
+    The only queue of the interface. On the base, NETDEV WATCHDOG fails the run.
+    """
+    with xdp_bench("drop", interface), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw, \
+            expected("Detected Tx Unit Hang"):  # where this takes two seconds
+        links_up(interface)
+        raw.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 24)
+        raw.bind((interface, 0))
+        nicsim("fault", port, "tx-stop", "on")
+        with contextlib.suppress(OSError):  # the queueing discipline is full, too
+            while True:
+                raw.send(bytes(60))
+        xsk = Xsk(interface)
+        first = sent(nicsim, port)
+        nicsim("fault", port, "tx-stop", "off")
+        eventually("frames", lambda: sent(nicsim, port) > first + 100)
+        xsk.close()

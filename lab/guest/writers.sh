@@ -6,7 +6,7 @@ set -euo pipefail
 
 rounds=0 end=$((SECONDS + $1)) verdict='ok'
 while ((SECONDS < end)); do
-	if ! said=$(/out/user/xsk_safety -r tap.{plain,multi_queue,napi}.writers 2>&1); then
+	if ! said=$(/out/user/xsk_safety -rtap.{plain,multi_queue,napi}.writers 2>&1); then
 		printf '%s\n' "$said" | sed 's/^/# /'
 		verdict='not ok'
 		break

@@ -7,7 +7,7 @@ source "$(dirname "$0")/lib.sh"
 
 in_package() {
 	# shellcheck disable=SC2016 # expanded inside the lab
-	"$LAB/enter.sh" bash -c 'dpkg-deb -c /out/deb/$1 | grep -q "$2"' - "$1" "$2"
+	"$LAB/enter.sh" bash -c 'dpkg-deb -c /out/deb-lab/$1 | grep -q "$2"' - "$1" "$2"
 }
 
 check "make deb CONFIG=lab" env CONFIG=lab "$LAB/deb.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/tests/{kasan,lockdep,kcsan}.sh: the patched kernel with checks that cost much: the tests
-# that others run on the patched kernel, with fewer frames, the fuzzer, and what an administrator
+# that others run on the patched kernel, most with fewer frames, the fuzzer, and what an administrator
 # does to a port under load; with kasan, also allocations that fail, and nothing is left behind by
 # a guest. lab/debug_table.py makes results/debug.md of the results of the parts, which are in
 # out/result/KERNEL. PARTS='fuzz|base bugs' runs those whose names match only.
@@ -53,7 +53,9 @@ run() {
 }
 
 "$LAB/build.sh" "$KERNEL"
-tree=$(git -C "$OUT/linux" rev-parse 'patched^{tree}')
+tree=unknown
+[[ -n $(git -C "$OUT/linux" status --porcelain) ]] ||
+	tree=$(git -C "$OUT/linux" rev-parse 'patched^{tree}')
 results=$OUT/result/$KERNEL
 mkdir -p "$results"
 join_taps run

@@ -18,7 +18,7 @@ round_trip() {
 		cd /src
 		cp -a series patches Documentation drivers include net samples tools /tmp/copy
 		cp -a /tmp/copy /tmp/before
-		python3 /src/lab/series.py refresh --repo /tmp/copy --tree /out/linux
+		flock /out/tree.lock python3 /src/lab/series.py refresh --repo /tmp/copy --tree /out/linux
 		diff -r /tmp/before /tmp/copy'
 }
 
@@ -39,18 +39,20 @@ corrupted_tarball() {
 	mkdir -p "$cache/xsk-fastpath/base"
 	ln -s "$root" "$root.stamp" "$cache/xsk-fastpath/"
 	head -c 1000000 "$file" >"$cache/xsk-fastpath/base/${file##*/}"
-	XDG_CACHE_HOME=$cache says 0 "corrupted" "$LAB/fetch.sh"
+	XDG_CACHE_HOME=$cache says 0 "corrupted" "$LAB/fetch.sh" || return
 	cmp "$file" "$cache/xsk-fastpath/base/${file##*/}"
 }
 
 # Ctrl-C goes to all processes of the foreground group.
 interrupted() {
-	local before after pid
+	local before after pid tries=100
 	before=$(wc -l </proc/self/mounts)
 	setsid "$LAB/enter.sh" sleep 4242 &
 	pid=$!
-	sleep 3
-	pgrep -f '^sleep 4242' >/dev/null || { say "it did not start"; return 1; }
+	until pgrep -f '^sleep 4242' >/dev/null; do
+		((--tries)) || { say "it did not start"; return 1; }
+		sleep 0.3
+	done
 	kill -INT -- "-$pid" || true
 	kill -TERM -- "-$pid" || true
 	wait "$pid" || true
@@ -82,7 +84,7 @@ check "the series: tree and back is a no-op" round_trip
 check "make series writes the mails and a cover letter" mail_series
 check "a corrupted tarball is noticed and fetched again" corrupted_tarball
 check "an interrupted command leaves no process and no mount" interrupted
-check_fails "without root it says what to do" 2 "root" without_root
+check_fails "without root it says what to do" 2 "no user namespaces" without_root
 check "a path with spaces" in_path_with_spaces
 check_fails "a guest's command gives the status" 7 "" boot patched -- bash -c 'exit 7'
 check_fails "a kernel splat fails the run" 99 "WARNING" \

@@ -44,6 +44,12 @@ bugs_ixgbe() {
 		"$1" -- /src/lab/guest/bugs_ixgbe.py "$1" "$2"
 }
 
+# safety OPTION...: the kselftest xsk_safety on the base, with two ports of i40e
+safety() {
+	"$LAB/boot.sh" --name "safety-base" --timeout "$TIMEOUT" --nic x710,x710 --wire cable:0-1 \
+		base -- /src/lab/guest/safety.sh i40e "$@"
+}
+
 # Each needs a boot of its own, as most leave the RTNL hung, or do not survive.
 bugs_of_base() {
 	local name
@@ -52,13 +58,22 @@ bugs_of_base() {
 		bugs_i40e base "$name"
 	done
 	bugs_i40e base 'below 1 KB' --any-events
+	bugs_i40e base 'the stack sends' --any-events
 	bugs_ixgbe base 'leaks|during|two CPUs|masked|busy' --any-events
 	bugs_ixgbe base unplugging --any-events
 	bugs_ixgbe base 'a program that fails' --append threadirqs
 	tap_number=0
+	check_fails "xsk: a socket without an Rx ring in an XSKMAP: it shows" 99 __xsk_rcv_zc \
+		safety -r xskmap.drv.socket_without_rx
+	check_fails "xsk: busy polling of a queue that is not set up: it shows" 99 xsk_sendmsg \
+		safety -f idle_queue
 	check_fails "i40e: XDP_PASS of several buffers: it shows" 99 i40e_clean_rx_irq_zc \
 		bugs_i40e base XDP_PASS
 	check_fails "ixgbe: self-test: it shows" 99 ixgbe_diag_test bugs_ixgbe base self-test
+	check_fails "ixgbe: a full Tx ring of the stack is reset: it shows" 99 "NETDEV WATCHDOG" \
+		bugs_ixgbe base 'a full Tx ring'
+	check_fails "ixgbe: the port is removed before a pool is released: it shows" 99 \
+		"Failed to disable zero-copy" bugs_ixgbe base 'is removed'
 	check_fails "ixgbe: completes what was not sent: it shows" 99 ixgbe_clean_tx_ring \
 		bugs_ixgbe base 'has not sent' --any-events
 	plan
@@ -66,15 +81,14 @@ bugs_of_base() {
 
 bugs() {
 	bugs_i40e "$KERNEL" ''
-	bugs_ixgbe "$KERNEL" 'leaks|during|two CPUs|masked|busy|self-test|has not sent|stops the Tx|freed while'
-	[[ -n ${FULL:-} ]] || return 0
-	bugs_ixgbe "$KERNEL" unplugging --any-events
+	bugs_ixgbe "$KERNEL" 'leaks|during|two CPUs|masked|busy|self-test|has not sent|stops the Tx|freed while|full Tx ring|is removed'
 	bugs_ixgbe "$KERNEL" 'a program that fails' --append threadirqs
+	[[ -z ${FULL:-} ]] || bugs_ixgbe "$KERNEL" unplugging --any-events
 }
 
 run() {
 	if [[ -z ${PATCHED_ONLY:-} ]]; then
-		label base boot base 'twice|did not send|wakeup'
+		label base boot base 'twice|did not send|wakeup|RTNL'
 		label base crashes
 		label base bugs_i40e base 'MTU that'
 		label base bugs_ixgbe base 'leaks'

@@ -218,9 +218,11 @@ __bpf_kfunc_start_defs();
  */
 __bpf_kfunc int bpf_xsk_redirect(struct xdp_md *ctx, u64 flags)
 {
+	struct xdp_buff *xdp = (struct xdp_buff *)ctx;
 	struct bpf_redirect_info *ri;
 
-	if (xsk_redirect((struct xdp_buff *)ctx))
+	/* Not all drivers register all their queues for XDP */
+	if (likely(xdp->rxq->dev) && xsk_redirect(xdp))
 		return XDP_REDIRECT;
 
 	/* As bpf_redirect_map() does: the target of an earlier call is not that

@@ -44,10 +44,11 @@ static_assert(MAX_SKB_FRAGS + 2 < 1 << XSK_INORDER_DESCS_BITS);
 #define XSK_INORDER_TURN	32U
 
 /*
- * Slots that one attempt steps over when none of them has a valid descriptor:
- * not as many as user space may have made.
+ * Slots without a valid descriptor that one attempt steps over, which bounds
+ * the time of a poll: user space can make any number of them. The next poll
+ * goes on behind these: see xsk_tx_wakeup_arm().
  */
-#define XSK_INORDER_SKIP	4096U
+#define XSK_INORDER_SKIP	64U
 
 static struct xsk_inorder_run *xsk_inorder_run(struct xsk_inorder_pool *order,
 					       u32 index)
@@ -217,7 +218,8 @@ static int xsk_inorder_prepare(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 	/* From a bind() that failed later, there may be a bitmap */
 	if (xs->tx && !xs->inorder.finished) {
 		xs->inorder.finished = bitmap_zalloc(xs->tx->nentries,
-						     GFP_KERNEL_ACCOUNT);
+						     GFP_KERNEL_ACCOUNT |
+						     __GFP_NOWARN);
 		if (!xs->inorder.finished)
 			return -ENOMEM;
 	}
@@ -394,13 +396,19 @@ static u32 xsk_inorder_ready(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 	return max;
 }
 
+/* One slot where several sockets share the queue, of which each poll visits all */
+static u32 xsk_inorder_max_skip(const struct xsk_buff_pool *pool)
+{
+	return list_is_singular(&pool->xsk_tx_list) ? XSK_INORDER_SKIP : 1;
+}
+
 /* Take at most @max descriptors, and step over what is invalid before them */
 static u32 xsk_inorder_take(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 			    struct xdp_desc *descs, u32 max)
 {
 	struct xsk_queue *tx = xs->tx;
+	u32 ready, slots, skipped = 0, max_skip = xsk_inorder_max_skip(pool);
 	struct xsk_tx_batch batch;
-	u32 ready, slots, skipped = 0;
 
 	do {
 		ready = xsk_inorder_ready(pool, xs, max);
@@ -417,8 +425,9 @@ static u32 xsk_inorder_take(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 		xsk_recycle_note(pool, descs, batch.tx_descs);
 		xsk_inorder_taken(pool, xs, batch.tx_descs, slots);
 		skipped += slots;
-	} while (!batch.tx_descs && skipped < XSK_INORDER_SKIP);
+	} while (!batch.tx_descs && skipped < max_skip);
 
+	pool->inorder->skipped |= !batch.tx_descs;
 	return batch.tx_descs;
 }
 
@@ -503,10 +512,12 @@ u32 xsk_inorder_peek_batch(struct xsk_buff_pool *pool, u32 max)
 static bool xsk_inorder_take_one(struct xsk_buff_pool *pool,
 				 struct xdp_sock *xs, struct xdp_desc *desc)
 {
-	u32 tries = XSK_INORDER_SKIP;
+	u32 tries;
 	bool valid;
 
-	while (tries-- && xsk_inorder_ready(pool, xs, 1)) {
+	for (tries = xsk_inorder_max_skip(pool); tries; tries--) {
+		if (!xsk_inorder_ready(pool, xs, 1))
+			return false;
 		valid = xskq_cons_read_desc(xs->tx, desc, pool);
 		xskq_cons_release(xs->tx);
 		xsk_recycle_note(pool, desc, valid);
@@ -515,6 +526,7 @@ static bool xsk_inorder_take_one(struct xsk_buff_pool *pool,
 			return true;
 	}
 
+	pool->inorder->skipped = true;
 	return false;
 }
 
@@ -527,15 +539,17 @@ static bool xsk_inorder_take_one(struct xsk_buff_pool *pool,
  */
 bool xsk_inorder_peek_desc(struct xsk_buff_pool *pool, struct xdp_desc *desc)
 {
+	bool found = false, waiting;
 	struct xdp_sock *xs;
-	bool found = false;
-	int round;
 
 	rcu_read_lock();
-	for (round = 0; round < 2 && !found; round++) {
+	do {
+		waiting = false;
 		list_for_each_entry_rcu(xs, &pool->xsk_tx_list, tx_list) {
-			if (xs->tx_budget_spent >= XSK_INORDER_TURN)
+			if (xs->tx_budget_spent >= XSK_INORDER_TURN) {
+				waiting = true;
 				continue;
+			}
 			found = xsk_inorder_take_one(pool, xs, desc);
 			if (found) {
 				xs->tx_budget_spent++;
@@ -544,7 +558,7 @@ bool xsk_inorder_peek_desc(struct xsk_buff_pool *pool, struct xdp_desc *desc)
 		}
 		if (!found)
 			xsk_inorder_new_round(pool);
-	}
+	} while (!found && waiting);
 	rcu_read_unlock();
 	return found;
 }

@@ -36,15 +36,18 @@ struct xsk_inorder_run {
  * @head: the oldest run
  * @tail: where the next one goes
  * @last_id: the id that was given out last
+ * @skipped: an attempt ended at invalid descriptors, and there may be more
  * @runs: the runs, as a ring
  *
  * The driver serialises taking descriptors and completing them, as the
- * completion ring demands, too. That is all that touches runs, head and tail.
+ * completion ring demands, too. That is all that touches runs, head, tail and
+ * skipped.
  */
 struct xsk_inorder_pool {
 	u32 head;
 	u32 tail;
 	u32 last_id;
+	bool skipped;
 	struct xsk_inorder_run runs[XSK_INORDER_RUNS];
 };
 

@@ -431,9 +431,16 @@ static int xsk_recycle_refuse(const struct xdp_sock *tx_xs, int err,
 	return err;
 }
 
-/* Whether two sockets can be paired, but for what is said of the Tx ring */
-static int xsk_recycle_check_mode(const struct xdp_sock *tx_xs,
-				  const struct xdp_sock *rx_xs, u32 flags)
+/**
+ * xsk_recycle_check_mode() - check that devices and umem allow a pairing
+ * @tx_xs: sending socket
+ * @rx_xs: receiving socket, of the same umem
+ * @flags: flags of struct xdp_recycle
+ *
+ * Return: 0, or -EOPNOTSUPP after the reason was logged
+ */
+int xsk_recycle_check_mode(const struct xdp_sock *tx_xs,
+			   const struct xdp_sock *rx_xs, u32 flags)
 {
 	const char *why = NULL;
 
@@ -481,16 +488,18 @@ static int xsk_recycle_check(const struct xdp_sock *tx_xs,
 
 static struct xsk_recycle *xsk_recycle_create(struct xdp_sock *tx_xs)
 {
-	u32 entries = roundup_pow_of_two(tx_xs->umem->chunks +
-					 tx_xs->tx->nentries);
+	unsigned long chunks = tx_xs->umem->chunks;
+	unsigned long entries;
 	struct xsk_recycle *recycle;
+
+	entries = roundup_pow_of_two(chunks + tx_xs->tx->nentries);
 
 	recycle = kzalloc(sizeof(*recycle), GFP_KERNEL_ACCOUNT);
 	if (!recycle)
 		return NULL;
 
 	recycle->addrs = kvcalloc(entries, sizeof(*recycle->addrs),
-				  GFP_KERNEL_ACCOUNT);
+				  GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!recycle->addrs) {
 		kfree(recycle);
 		return NULL;
@@ -498,6 +507,12 @@ static struct xsk_recycle *xsk_recycle_create(struct xdp_sock *tx_xs)
 
 	recycle->mask = entries - 1;
 	return recycle;
+}
+
+static void xsk_recycle_release(struct xsk_recycle *recycle)
+{
+	kvfree(recycle->addrs);
+	kfree(recycle);
 }
 
 /* A pairing ends, if it was not ended before */
@@ -583,7 +598,7 @@ static int xsk_recycle_settled(struct xdp_sock *xs)
 }
 
 static int xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs,
-			    u32 flags)
+			    u32 flags, struct xsk_recycle **spare)
 {
 	struct xsk_recycle *recycle = xs->pool->recycle;
 	int err = xsk_recycle_check(xs, rx_xs, flags);
@@ -593,9 +608,7 @@ static int xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs,
 		return err;
 
 	if (!recycle) {
-		recycle = xsk_recycle_create(xs);
-		if (!recycle)
-			return -ENOMEM;
+		swap(recycle, *spare);
 		/* Polls see it whole */
 		smp_store_release(&xs->pool->recycle, recycle);
 	}
@@ -609,6 +622,11 @@ static int xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs,
 	WRITE_ONCE(recycle->tx_xs, xs);
 	WRITE_ONCE(recycle->limit, xs->tx->nentries);
 	xsk_recycle_link(recycle, rx_xs);
+	/* A poll may still send for a socket of the queue that was closed just
+	 * before, whose slots are not those of this one
+	 */
+	if (!recycle->on)
+		synchronize_net();
 	slot = READ_ONCE(xs->tx->ring->producer);
 	trace_xsk_recycle_pair(xs, rx_xs, slot);
 	if (!recycle->on)
@@ -644,7 +662,8 @@ static bool xsk_recycle_bound(const struct xdp_sock *xs)
 }
 
 static int xsk_recycle_pair_fd(struct xdp_sock *xs,
-			       const struct xdp_recycle *opt)
+			       const struct xdp_recycle *opt,
+			       struct xsk_recycle **spare)
 {
 	struct socket *sock;
 	int err;
@@ -658,15 +677,35 @@ static int xsk_recycle_pair_fd(struct xdp_sock *xs,
 	else if (!xsk_recycle_bound(xdp_sk(sock->sk)))
 		err = -ENOTCONN;
 	else
-		err = xsk_recycle_pair(xs, xdp_sk(sock->sk), opt->flags);
+		err = xsk_recycle_pair(xs, xdp_sk(sock->sk), opt->flags, spare);
 	sockfd_put(sock);
 	return err;
+}
+
+/* What xsk_recycle_check() refuses and never changes needs no memory */
+static bool xsk_recycle_may_send(const struct xdp_sock *xs)
+{
+	return xs->tx && xs->zc && xsk_is_inorder(xs) && !xs->pool->unaligned;
 }
 
 /* Pair with the socket that fd is, or with none */
 static int xsk_recycle_set(struct xdp_sock *xs, const struct xdp_recycle *opt)
 {
+	struct xsk_recycle *spare = NULL;
 	int err;
+
+	/* A bound socket keeps umem, Tx ring and pool until it is closed */
+	if (!xsk_recycle_bound(xs))
+		return -ENOTCONN;
+	/* Without locks, as it may wait for the memory cgroup to reclaim. The
+	 * pool keeps it once it has one.
+	 */
+	if (opt->fd != -1 && xsk_recycle_may_send(xs) &&
+	    !READ_ONCE(xs->pool->recycle)) {
+		spare = xsk_recycle_create(xs);
+		if (!spare)
+			return -ENOMEM;
+	}
 
 	rtnl_lock();
 	mutex_lock(&xs->mutex);
@@ -676,10 +715,12 @@ static int xsk_recycle_set(struct xdp_sock *xs, const struct xdp_recycle *opt)
 	else if (opt->fd == -1)
 		err = xsk_recycle_unpair(xs);
 	else
-		err = xsk_recycle_pair_fd(xs, opt);
+		err = xsk_recycle_pair_fd(xs, opt, &spare);
 	mutex_unlock(&xsk_recycle_mutex);
 	mutex_unlock(&xs->mutex);
 	rtnl_unlock();
+	if (spare)
+		xsk_recycle_release(spare);
 	return err;
 }
 
@@ -784,12 +825,6 @@ int xsk_recycle_getsockopt(struct xdp_sock *xs, char __user *optval,
 	if (copy_to_user(optval, &opt, sizeof(opt)))
 		return -EFAULT;
 	return put_user(sizeof(opt), optlen);
-}
-
-static void xsk_recycle_release(struct xsk_recycle *recycle)
-{
-	kvfree(recycle->addrs);
-	kfree(recycle);
 }
 
 static void xsk_recycle_rx_gone(struct xsk_recycle *recycle,

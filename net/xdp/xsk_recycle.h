@@ -77,6 +77,10 @@ u32 xsk_recycle_switch(struct xsk_recycle *recycle, u32 taken, u32 size,
 		       u32 max);
 u32 xsk_recycle_excess(const struct xsk_recycle *recycle, u32 count);
 
+/* Checks of a pairing that need neither rings nor a bound socket */
+int xsk_recycle_check_mode(const struct xdp_sock *tx_xs,
+			   const struct xdp_sock *rx_xs, u32 flags);
+
 /* Sockets */
 int xsk_recycle_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 			   unsigned int optlen);

@@ -19,12 +19,15 @@
 
 #include "xsk_inorder.h"
 
-/* More came since the poll looked. Says so once: there may be no room for it */
+/* More came since the poll looked, or the poll has not looked at all of it.
+ * Says so once: there may be no room for it.
+ */
 static bool xsk_tx_arrived(struct xsk_buff_pool *pool)
 {
-	bool arrived = false;
+	bool arrived = pool->inorder->skipped;
 	struct xdp_sock *xs;
 
+	pool->inorder->skipped = false;
 	rcu_read_lock();
 	list_for_each_entry_rcu(xs, &pool->xsk_tx_list, tx_list)
 		arrived |= xsk_inorder_peek(xs);

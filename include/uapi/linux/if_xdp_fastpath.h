@@ -173,7 +173,8 @@ enum {
  * and count chunks that the device got since then and still has, with i40e and
  * ixgbe; it holds for the queue, until its last socket is closed.
  *
- * Fails, and says why in the kernel's log, with:
+ * Fails with one of these. The kernel log says why two bound sockets cannot be
+ * paired.
  * ENOTCONN	a socket is not bound
  * EINVAL	no Tx ring, or no Rx ring in the other socket; unknown flags
  * EXDEV	they do not share the umem
@@ -185,6 +186,7 @@ enum {
  * EMLINK	several sockets send on the queue
  * EAGAIN	an earlier call does not hold yet: the frames before it were
  *		not yet picked up
+ * ENOMEM	no memory to record addresses
  * EBADF, ENOTSOCK, ENOPROTOOPT	@fd is no AF_XDP socket
  */
 struct xdp_recycle {

@@ -3,6 +3,7 @@
 #include <kunit/test.h>
 #include <linux/bitmap.h>
 #include <linux/vmalloc.h>
+#include <net/xsk_tx_wakeup.h>
 
 #include "../xsk_inorder.h"
 #include "../xsk_queue.h"
@@ -283,6 +284,77 @@ static void xsk_inorder_freed_in_atomic_context(struct kunit *test)
 	local_irq_restore(flags);
 }
 
+#define HOSTILE	256	/* slots of a Tx ring */
+
+/* A queue whose sockets have nothing but invalid descriptors */
+struct xsk_inorder_hostile {
+	struct xsk_buff_pool pool;
+	struct xsk_inorder_pool order;
+	struct xdp_sock xs[2];
+	struct xsk_queue tx[2];
+	struct xdp_desc desc;
+};
+
+static void xsk_inorder_write_space(struct sock *sk)
+{
+}
+
+static struct xsk_inorder_hostile *xsk_inorder_hostile(struct kunit *test,
+						       u32 sockets)
+{
+	struct xsk_inorder_hostile *queue;
+	struct xdp_rxtx_ring *ring;
+	u32 i;
+
+	queue = kunit_kzalloc(test, sizeof(*queue), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, queue);
+	queue->pool.inorder = &queue->order;
+	queue->pool.tx_descs = &queue->desc;
+	queue->pool.tx_descs_nentries = 1;
+	INIT_LIST_HEAD(&queue->pool.xsk_tx_list);
+	for (i = 0; i < sockets; i++) {
+		ring = kunit_kzalloc(test, struct_size(ring, desc, HOSTILE),
+				     GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, ring);
+		ring->ptrs.producer = HOSTILE;
+		queue->tx[i].ring = (struct xdp_ring *)ring;
+		queue->tx[i].nentries = HOSTILE;
+		queue->tx[i].ring_mask = HOSTILE - 1;
+		queue->xs[i].tx = &queue->tx[i];
+		queue->xs[i].pool = &queue->pool;
+		queue->xs[i].inorder.id = i + 1;
+		queue->xs[i].sk.sk_write_space = xsk_inorder_write_space;
+		list_add(&queue->xs[i].tx_list, &queue->pool.xsk_tx_list);
+	}
+	return queue;
+}
+
+/* Whatever is in the rings, an attempt ends after a few slots of each, and the
+ * queue is polled again
+ */
+static void xsk_inorder_bounded_skip(struct kunit *test)
+{
+	struct xsk_inorder_hostile *queue;
+	struct xdp_desc desc;
+
+	queue = xsk_inorder_hostile(test, 1);
+	KUNIT_EXPECT_FALSE(test, xsk_inorder_peek_desc(&queue->pool, &desc));
+	KUNIT_EXPECT_EQ(test, queue->tx[0].ring->consumer, 64);
+	KUNIT_EXPECT_EQ(test, queue->tx[0].invalid_descs, 64);
+	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_arm(&queue->pool));
+	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_arm(&queue->pool));
+
+	KUNIT_EXPECT_EQ(test, xsk_inorder_peek_batch(&queue->pool, 1), 0);
+	KUNIT_EXPECT_EQ(test, queue->tx[0].ring->consumer, 128);
+	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_arm(&queue->pool));
+
+	queue = xsk_inorder_hostile(test, 2);
+	KUNIT_EXPECT_FALSE(test, xsk_inorder_peek_desc(&queue->pool, &desc));
+	KUNIT_EXPECT_EQ(test, queue->tx[0].ring->consumer, 1);
+	KUNIT_EXPECT_EQ(test, queue->tx[1].ring->consumer, 1);
+	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_arm(&queue->pool));
+}
+
 static struct kunit_case xsk_inorder_cases[] = {
 	KUNIT_CASE_PARAM(xsk_inorder_one_socket, xsk_inorder_start_gen_params),
 	KUNIT_CASE_PARAM(xsk_inorder_invalid, xsk_inorder_start_gen_params),
@@ -296,6 +368,7 @@ static struct kunit_case xsk_inorder_cases[] = {
 	KUNIT_CASE(xsk_inorder_ids),
 	KUNIT_CASE(xsk_inorder_longest_ring),
 	KUNIT_CASE(xsk_inorder_freed_in_atomic_context),
+	KUNIT_CASE(xsk_inorder_bounded_skip),
 	{}
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The index logic of XDP_RECYCLE, which needs neither socket nor device */
+/* XDP_RECYCLE: the index logic, and the checks of a pairing */
 #include <kunit/test.h>
+#include <linux/netdevice.h>
 
 #include "../xsk_recycle.h"
 
@@ -113,12 +114,85 @@ static void xsk_recycle_too_many(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 7), 1);
 }
 
+/* Two sockets of one umem, and their devices */
+struct xsk_recycle_sockets {
+	struct xsk_buff_pool pool;
+	struct xdp_sock tx_xs;
+	struct xdp_sock rx_xs;
+};
+
+static struct net_device *xsk_recycle_make_dev(struct kunit *test)
+{
+	struct net_device *dev;
+
+	dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	return dev;
+}
+
+/* Zero-copy sockets that can be paired */
+static struct xsk_recycle_sockets *xsk_recycle_make_pair(struct kunit *test)
+{
+	struct xsk_recycle_sockets *pair;
+
+	pair = kunit_kzalloc(test, sizeof(*pair), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pair);
+	pair->tx_xs.dev = xsk_recycle_make_dev(test);
+	pair->rx_xs.dev = xsk_recycle_make_dev(test);
+	pair->rx_xs.dev->xsk_recycle = true;
+	pair->tx_xs.pool = &pair->pool;
+	pair->rx_xs.pool = &pair->pool;
+	pair->tx_xs.zc = true;
+	pair->rx_xs.zc = true;
+	return pair;
+}
+
+static void xsk_recycle_expect(struct kunit *test, int err,
+			       const struct xsk_recycle_sockets *pair)
+{
+	KUNIT_EXPECT_EQ(test, err, xsk_recycle_check_mode(&pair->tx_xs,
+							  &pair->rx_xs, 0));
+}
+
+/* Only the driver of the Rx queue has to support recycling */
+static void xsk_recycle_drivers(struct kunit *test)
+{
+	struct xsk_recycle_sockets *pair = xsk_recycle_make_pair(test);
+
+	xsk_recycle_expect(test, 0, pair);
+	pair->tx_xs.dev->xsk_recycle = true;
+	pair->rx_xs.dev->xsk_recycle = false;
+	xsk_recycle_expect(test, -EOPNOTSUPP, pair);
+}
+
+/* Both sockets are zero-copy, with aligned chunks and single-buffer packets */
+static void xsk_recycle_modes(struct kunit *test)
+{
+	struct xsk_recycle_sockets *pair = xsk_recycle_make_pair(test);
+	bool *const modes[] = {
+		&pair->pool.unaligned,
+		&pair->tx_xs.sg,
+		&pair->tx_xs.zc,
+		&pair->rx_xs.zc,
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(modes); i++) {
+		*modes[i] = !*modes[i];
+		xsk_recycle_expect(test, -EOPNOTSUPP, pair);
+		*modes[i] = !*modes[i];
+	}
+	xsk_recycle_expect(test, 0, pair);
+}
+
 static struct kunit_case xsk_recycle_cases[] = {
 	KUNIT_CASE_PARAM(xsk_recycle_no_request, xsk_recycle_start_gen_params),
 	KUNIT_CASE_PARAM(xsk_recycle_switches, xsk_recycle_start_gen_params),
 	KUNIT_CASE_PARAM(xsk_recycle_slots_that_cannot_be,
 			 xsk_recycle_start_gen_params),
 	KUNIT_CASE_PARAM(xsk_recycle_too_many, xsk_recycle_start_gen_params),
+	KUNIT_CASE(xsk_recycle_drivers),
+	KUNIT_CASE(xsk_recycle_modes),
 	{}
 };
 

@@ -110,10 +110,13 @@ static void xsk_tx_wakeup_not_polled(struct kunit *test)
 /* What changes during a poll is for the next one: nothing is left behind */
 static void xsk_tx_wakeup_changed(struct kunit *test)
 {
+	const struct xsk_tx_wakeup_param *param = test->param_value;
 	struct xsk_tx_wakeup_bed *bed = xsk_tx_wakeup_make(test);
 
+	if (param->completion_ring)
+		kunit_skip(test, "a queue completes in one way for good");
 	xsk_tx_wakeup_begin(&bed->pool, &bed->napi);
-	xsk_tx_wakeup_set(bed, test->param_value);
+	xsk_tx_wakeup_set(bed, param);
 	bed->ring.producer = 3;
 	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_end(&bed->pool));
 

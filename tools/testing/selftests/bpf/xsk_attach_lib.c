@@ -117,6 +117,12 @@ static int write_file(const char *path, const char *text)
 
 /* Network namespace and devices */
 
+/* For devices to come in this network namespace. Without IPv6 there are none. */
+static void no_stray_frames(void)
+{
+	write_file("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+}
+
 int netns_enter(void)
 {
 	if (unshare(CLONE_NEWNET | CLONE_NEWNS) ||
@@ -125,8 +131,7 @@ int netns_enter(void)
 	    mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL))
 		return complain(-errno, "new namespaces with /sys");
 
-	/* No stray frames. A kernel without IPv6 is fine. */
-	write_file("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+	no_stray_frames();
 	return run("ip link set lo up");
 }
 
@@ -1671,9 +1676,12 @@ bool root_of_new_user_ns(void)
 
 	snprintf(map, sizeof(map), "0 %u 1", geteuid());
 	/* /proc/self belongs to root after a change of the user */
-	return !prctl(PR_SET_DUMPABLE, 1) &&
-	       !unshare(CLONE_NEWUSER | CLONE_NEWNET) &&
-	       !write_file("/proc/self/uid_map", map);
+	if (prctl(PR_SET_DUMPABLE, 1) ||
+	    unshare(CLONE_NEWUSER | CLONE_NEWNET) ||
+	    write_file("/proc/self/uid_map", map))
+		return false;
+	no_stray_frames();
+	return true;
 }
 
 /* What main() looks at */

@@ -123,7 +123,6 @@ struct dev {
 	char driver[32];
 	char pci[32];
 	int taps[QUEUES];
-	bool veth;
 };
 
 struct op {
@@ -1222,11 +1221,8 @@ static int netns_move(const char *name, int from, int to)
 static int op_move(struct actor *a)
 {
 	const struct dev *dev = rnd_dev(a);
-	int err;
+	int err = netns_move(dev->name, 0, 1);
 
-	if (!dev->veth)
-		return -ENODEV;
-	err = netns_move(dev->name, 0, 1);
 	if (err)
 		return err;
 	nap(rnd(a, 20));
@@ -1503,7 +1499,7 @@ static int fuzz(int workers, int seconds)
 
 /* Devices, namespaces, programs */
 
-static void dev_add(const char *name, bool veth)
+static void dev_add(const char *name)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 	struct dev *dev = &devs[dev_count];
@@ -1514,7 +1510,6 @@ static void dev_add(const char *name, bool veth)
 		return;
 	dev_count++;
 	snprintf(dev->name, sizeof(dev->name), "%s", name);
-	dev->veth = veth;
 	for (i = 0; i < QUEUES; i++)
 		dev->taps[i] = -1;
 	dev_up(name, true);
@@ -1536,7 +1531,7 @@ static int tap_add(const char *name, int flags)
 		if (fds[i] < 0 || ioctl(fds[i], TUNSETIFF, &ifr))
 			return complain(-errno, "tap device %s", name);
 	}
-	dev_add(name, false);
+	dev_add(name);
 	memcpy(devs[dev_count - 1].taps, fds, sizeof(fds));
 	return 0;
 }
@@ -1551,8 +1546,8 @@ static int veth_add(const char *one, const char *two)
 	err = run("ip link add %s %s type veth peer name %s %s", one, queues,
 		  two, queues);
 	if (!err) {
-		dev_add(one, true);
-		dev_add(two, true);
+		dev_add(one);
+		dev_add(two);
 	}
 	return err;
 }
@@ -1564,7 +1559,7 @@ static int bond_add(void)
 	err = err ?: veth_add("fz_slave", "fz_peer");
 	err = err ?: run("ip link set fz_slave down master fz_bond");
 	if (!err)
-		dev_add("fz_bond", false);
+		dev_add("fz_bond");
 	return err;
 }
 
@@ -1573,7 +1568,7 @@ static int dummy_add(void)
 	int err = run("ip link add fz_dummy numrxqueues %u type dummy", QUEUES);
 
 	if (!err)
-		dev_add("fz_dummy", false);
+		dev_add("fz_dummy");
 	return err;
 }
 
@@ -1606,11 +1601,11 @@ static int devs_init(const char * const *names, int n)
 	for (i = 0; i < n; i++) {
 		err = dev_create(names[i]);
 		if (err == -ENODEV && if_nametoindex(names[i]))
-			dev_add(names[i], false);
+			dev_add(names[i]);
 		else if (err)
 			return complain(err, "device %s", names[i]);
 	}
-	dev_add("lo", false);
+	dev_add("lo");
 	return 0;
 }
 

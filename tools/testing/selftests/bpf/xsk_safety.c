@@ -1355,56 +1355,95 @@ TEST_F(netdevsim, cannot_redirect)
 	xsk_close(&x);
 }
 
-/* A multi-buffer packet whose first buffer is shorter than its header */
+/*
+ * Packets whose headers other parts of the stack look for: on virtual devices,
+ * with less than the Ethernet header in the first buffer, and on a bond, at
+ * whose port the packets are captured
+ */
 
-FIXTURE(short_buffers)
+#define BOND_DEV	"xa_bond"
+#define BOND_PORT	"xa_port"
+
+FIXTURE(headers)
 {
 	struct xsk tx;
 	struct stack stack;
+	int kmsg;
 };
 
-FIXTURE_VARIANT(short_buffers)
+FIXTURE_VARIANT(headers)
 {
 	const char *from, *to;
+	__u32 part;
 };
 
-FIXTURE_VARIANT_ADD(short_buffers, lo)
+FIXTURE_VARIANT_ADD(headers, short_lo)
 {
 	.from = "lo",
 	.to = "lo",
+	.part = 4,
 };
 
-FIXTURE_VARIANT_ADD(short_buffers, veth)
+FIXTURE_VARIANT_ADD(headers, short_veth)
 {
 	.from = TX_DEV,
 	.to = RX_DEV,
+	.part = 4,
 };
 
-FIXTURE_SETUP(short_buffers)
+FIXTURE_VARIANT_ADD(headers, bond)
+{
+	.from = BOND_DEV,
+	.to = BOND_PORT,
+};
+
+FIXTURE_VARIANT_ADD(headers, short_bond)
+{
+	.from = BOND_DEV,
+	.to = BOND_PORT,
+	.part = 4,
+};
+
+static int bond_create(void)
+{
+	int err;
+
+	err = run("ip link add " BOND_PORT " type dummy");
+	err = err ?: run("ip link add " BOND_DEV
+			 " type bond mode active-backup");
+	err = err ?: run("ip link set " BOND_PORT " master " BOND_DEV);
+	err = err ?: run("ip link set " BOND_PORT " up");
+	return err ?: run("ip link set " BOND_DEV " up");
+}
+
+FIXTURE_SETUP(headers)
 {
 	struct veth_opts veth = {};
 	struct xsk_opts opts = {
 		.dev = variant->from,
 		.no_rx = true,
 		.tx = true,
-		.tx_part = 4,
+		.tx_part = variant->part,
 		.bind_flags = XDP_COPY | XDP_USE_SG,
 	};
 
 	ASSERT_EQ(0, netns_enter());
 	ASSERT_EQ(0, veth_create(&veth));
-	ASSERT_EQ(0, run("ip link set lo up"));
+	ASSERT_EQ(0, bond_create());
 	ASSERT_EQ(0, stack_open(&self->stack, variant->to));
 	ASSERT_EQ(0, xsk_create(&self->tx, &opts));
+	self->kmsg = kmsg_open();
+	ASSERT_LE(0, self->kmsg);
 }
 
-FIXTURE_TEARDOWN(short_buffers)
+FIXTURE_TEARDOWN(headers)
 {
+	close(self->kmsg);
 	xsk_close(&self->tx);
 	stack_close(&self->stack);
 }
 
-TEST_F_TIMEOUT(short_buffers, arrive_whole, TIMEOUT)
+TEST_F_TIMEOUT(headers, arrive_whole, TIMEOUT)
 {
 	struct flow flow = { .tx = &self->tx, .max_len = 60 };
 	char sent[FRAME_MAX] = {}, got[FRAME_MAX] = {};
@@ -1419,6 +1458,8 @@ TEST_F_TIMEOUT(short_buffers, arrive_whole, TIMEOUT)
 	}
 	ASSERT_EQ(want, len);
 	EXPECT_EQ(0, memcmp(sent, got, want));
+	/* Of a packet without a network header */
+	EXPECT_FALSE(kmsg_find(self->kmsg, "is buggy"));
 }
 
 /*
