@@ -38,13 +38,17 @@ run_group() {
 	echo "# took $((SECONDS - start)) s" >>"$tap"
 }
 
-# What a group prints around a failed test, and the end of its log: all there is of it where only
-# the output is kept, as in CI. A kselftest prints the failed assertion before the result.
+# What a group prints around a failed test, what its tests complained of (a kselftest writes a failed
+# assertion to standard error), and the end of its log: all there is of it where only the output is
+# kept, as in CI.
 show_failure() {
+	local log=$OUT/log/test-$1.log
 	grep -B 12 -A 5 '^ *not ok ' "$OUT/result/$1.tap" | cut -c 1-2000 >&2 || return 0
+	say "What its tests complained of:"
+	grep -a '^# ' "$log" | tail -n 30 | cut -c 1-300 >&2 || true
 	say "The last test that passed: $(grep '^ok ' "$OUT/result/$1.tap" | tail -n 1)" \
 		"The end of out/log/test-$1.log:"
-	grep -v 'Could not enable error recovery' "$OUT/log/test-$1.log" | tail -n 60 | cut -c 1-160 >&2 || true
+	grep -av 'Could not enable error recovery' "$log" | tail -n 60 | cut -c 1-160 >&2 || true
 }
 
 run_groups() {

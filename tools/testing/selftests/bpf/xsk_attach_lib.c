@@ -664,13 +664,12 @@ int xsk_create(struct xsk *x, const struct xsk_opts *opts)
 
 	if (err)
 		return err;
-	err = xsk_bind_soon(x);
-	if (err)
-		return complain(err, "bind to queue %u of %s", opts->queue,
-				opts->dev);
+	/* Before bind(), which fills the ring of a port: no frame finds it empty */
 	if (!opts->no_rx)
 		xsk_refill(x);
-	return 0;
+	err = xsk_bind_soon(x);
+	return err ? complain(err, "bind to queue %u of %s", opts->queue,
+			      opts->dev) : 0;
 }
 
 void xsk_close(struct xsk *x)
