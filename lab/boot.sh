@@ -5,7 +5,7 @@
 # ends with its output and its exit status.
 #
 #   --cpus N       processors, 2        --memory M      memory, 2G
-#   --timeout S    seconds, 600; at the end the guest is killed: exit status 124
+#   --timeout S    seconds, 1500; at the end the guest is killed: exit status 124
 #   --name NAME    of the console log out/log/boot-NAME.log; else that of KERNEL
 #   --append ARGS  more kernel command line      --qemu-opt ARG  one more for QEMU
 #   --tty          CMD talks to the terminal
@@ -35,7 +35,7 @@ in_lab "$@"
 # shellcheck source=lab/nics.sh
 source "$LAB/nics.sh"
 
-cpus=2 memory=2G timeout=600 name='' tty='' append=() qemu_opts=() kernel=''
+cpus=2 memory=2G timeout=1500 name='' tty='' append=() qemu_opts=() kernel=''
 clock=(-accel 'tcg,thread=multi')
 
 parse() {

@@ -21,8 +21,8 @@ import threading
 import time
 from pathlib import Path
 
-from harness import (BIN, Nicsim, Tap, eventually, flow_control, links_up, shell, spread, stats,
-                     xdp_bench)
+from harness import (BIN, SLOW, Nicsim, Tap, eventually, flow_control, links_up,
+                     passes_self_test, shell, spread, stats, xdp_bench)
 from pools import FAILSLAB, full_ring_is_reset, stale_pool
 from xsk import CHUNK, LIBC, SLOTS, Xsk
 
@@ -202,10 +202,9 @@ def self_test():
     with xdp_bench("drop", PORT):
         xsk = Xsk(PORT)
         links_up(PORT)
-        said = shell(f"ethtool -t {PORT} offline || true")
+        passes_self_test(PORT, "offline")
         links_up(PORT)
         xsk.close()
-    assert "The test result is PASS" in said, said
     shows(False, "unreachable on the base")
 
 
@@ -253,23 +252,23 @@ def sends_no_more():
 def prefers_busy_polling():
     """Busy polling of a queue polls the vector of the Rx ring, and not the one of the XDP ring.
 
-    Nothing sends then but the driver's watchdog, each time one ring of the device at most.
+    Nothing sends then but the driver's watchdog, every two seconds one ring of the device at most.
     """
-    frames, calls = 8192, 4000
+    frames, end = 8192, time.monotonic() + 8 * SLOW
     with xdp_bench("drop", PORT):
         xsk = Xsk(PORT, 1, rings=SENDING)
         for option, value in ((SO_PREFER_BUSY_POLL, 1), (SO_BUSY_POLL, 20),
                               (SO_BUSY_POLL_BUDGET, 64)):
             xsk.socket.setsockopt(socket.SOL_SOCKET, option, value)
         links_up(PORT)
-        for _ in range(calls):
+        while xsk.completion.producer < frames and time.monotonic() < end:
             xsk.completion.read()
             room = min(xsk.tx.slots - xsk.tx.used, frames - xsk.tx.producer)
             xsk.tx.put_frames([(SLOTS + i) * CHUNK for i in range(room)])
             xsk.kick()
         done = completions(xsk)
         xsk.close()
-    shows(done < frames, f"{calls} calls, completions of {frames}")
+    shows(done < frames, f"{done} of {frames} frames completed")
 
 
 def remembers_pool():

@@ -57,7 +57,7 @@ def sockets(how, busy):
             nicsim.generate(port, FRAMES)
         for port in PORTS:
             arrived(port, number * FRAMES)
-    for result in map(stop, running):
+    for result in [stop(process, lambda: True) for process in running]:
         assert result["copy_mode"] == "zero-copy", result
         assert result["rx_packets"] == result["tx_packets"] == ROUNDS * FRAMES, result
 

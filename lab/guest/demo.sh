@@ -20,7 +20,7 @@ new_pair() {
 
 wait_ready() {
 	local i
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 300; i++)); do
 		! grep -qx ready "$1" || return 0
 		sleep 0.1
 	done
@@ -70,7 +70,7 @@ forward() {
 	done
 	state=$(bpf_state "$dev")
 	nicctl gen "$port" start >/dev/null
-	for ((try = 0; try < 100 && out < $3; try++)); do
+	for ((try = 0; try < 300 && out < $3; try++)); do
 		sleep 0.1
 		out=$(nicctl counters | grep -o '"from_chip":[0-9]*' | sed -n "$((port + 1))s/.*://p")
 	done

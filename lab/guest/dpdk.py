@@ -108,7 +108,7 @@ def transmit(*args, eal=()):
         before = nicsim.port(0)["wire"]["from_chip"]
         program("set fwd txonly")
         program("start")
-        time.sleep(2)
+        eventually("frames", lambda: nicsim.port(0)["wire"]["from_chip"] - before > FRAMES, 60)
         said = program("stop")
         count = forwarded(said, "TX", 0)
         sent = nicsim.port(0)["wire"]["from_chip"] - before

@@ -109,13 +109,24 @@ def ping(address, count=20, options=""):
 
 def eventually(what, check, seconds=PATIENCE):
     """Wait until `check` returns something true, and return that."""
-    end = time.monotonic() + seconds
+    end, pause = time.monotonic() + seconds, 0.005
     while True:
         found = check()
         if found:
             return found
         assert time.monotonic() < end, f"not after {seconds} s: {what}"
-        time.sleep(0.1)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
+
+
+def stands_still(what, read, seconds=0.5):
+    """Wait until what `read` returns stays the same for a while."""
+    def same():
+        before = read()
+        time.sleep(seconds * SLOW)
+        return read() == before
+
+    eventually(f"{what} to end", same)
 
 
 # xdpsock
@@ -148,9 +159,12 @@ def finish(process):
     return json.loads(out.splitlines()[-1])
 
 
-def stop(process):
-    """End an xdpsock once it has had the time to receive what is under way."""
-    time.sleep(SLOW)
+def stop(process, done=None):
+    """End an xdpsock once `done`, or after the time to receive what is under way."""
+    if done:
+        eventually("all frames through xdpsock", done)
+    else:
+        time.sleep(2 * SLOW)
     process.send_signal(signal.SIGINT)
     return finish(process)
 
@@ -189,10 +203,26 @@ def stats(interface="eth0"):
     return {name: int(value) for name, value in pairs}
 
 
+def channels(interface, count):
+    """Set how many queues there are; the pool of a closed socket leaves its queue a while later."""
+    command = ["ethtool", "-L", interface, "combined", str(count)]
+    eventually(" ".join(command), lambda: subprocess.run(
+        command, check=False, stderr=subprocess.DEVNULL).returncode == 0)
+
+
 def links_up(*interfaces):
     """Wait until interfaces have a link: an XDP program makes the drivers reset them."""
     eventually("links", lambda: all("LOWER_UP" in shell(f"ip link show {name}")
                                     for name in interfaces))
+
+
+def passes_self_test(interface, how):
+    """Run the driver's self-test; it waits 1 ms for an interrupt, which a busy machine can miss."""
+    for _ in range(3):
+        said = shell(f"ethtool -t {interface} {how} || true")
+        if "result is PASS" in said:
+            return
+    raise AssertionError(said)
 
 
 @contextlib.contextmanager
@@ -201,8 +231,9 @@ def xdp_bench(action, interface, *args):
     with subprocess.Popen(["xdp-bench", action, interface, *args], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True) as process:
         try:
-            eventually("program", lambda: process.poll() is not None or
-                       "prog/xdp" in shell(f"ip link show {interface}"))
+            # It waits once it has attached all its programs and filled its maps
+            eventually("xdp-bench to run", lambda: process.poll() is not None or
+                       "poll" in Path(f"/proc/{process.pid}/wchan").read_text())
             links_up(interface, *(arg for arg in args if arg.startswith("eth")))
             yield
         finally:

@@ -34,7 +34,7 @@ done
 # Copy mode shares the Tx queue with the stack. ixgbe reports a hang after two seconds, and a slow
 # kernel holds the queue for longer.
 XSK_INORDER_COPY=1 \
-	XSK_INORDER_HOLD="echo 'lab: expected: Detected Tx Unit Hang' >/dev/kmsg; $XSK_INORDER_HOLD" \
+	XSK_INORDER_HOLD="echo 'lab: expected: Detected Tx Unit Hang|NETDEV WATCHDOG' >/dev/kmsg; $XSK_INORDER_HOLD" \
 	XSK_INORDER_RELEASE="$XSK_INORDER_RELEASE; echo 'lab: expected: ' >/dev/kmsg" \
 	inorder copy many_frames held_by_the_device full_device down_while_held
 XSK_INORDER_REMOVE='echo 1 >/sys/class/net/eth0/device/remove' inorder zero-copy removed_while_held

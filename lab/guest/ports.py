@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import Nicsim, eventually, flow_control, ping, shell, stats, transfer
+from harness import Nicsim, eventually, flow_control, ping, shell, stands_still, stats, transfer
 
 PCI = ("0000:01:00.0", "0000:02:00.0")
 ADDRESS, PEER_ADDRESS = "192.0.2.1", "192.0.2.2"
@@ -96,19 +96,24 @@ def mac(interface="eth0"):
     return bytes.fromhex(Path(f"/sys/class/net/{interface}/address").read_text().replace(":", ""))
 
 
+def still():
+    """Wait until neither eth0 nor the wire counts any more."""
+    stands_still("counting", lambda: (stats(), nicsim.port(0)["wire"]), 0.2)
+
+
 def received():
     """Return how many frames the rings of eth0 handed up."""
     return int(Path("/sys/class/net/eth0/statistics/rx_packets").read_text())
 
 
 def send_frames(sender, interface, destination, tag=b""):
-    """Send FRAMES frames through a packet socket, which is then closed, and give them time."""
+    """Send FRAMES frames through a packet socket, which is then closed, and let them arrive."""
     frame = destination + bytes.fromhex("020000000099") + tag + EXPERIMENTAL + bytes(46)
     with sender:
         sender.bind((interface, 0))
         for _ in range(FRAMES):
             sender.send(frame)
-    time.sleep(0.5)
+    still()
 
 
 def delivered(destination, tag=b""):
@@ -132,7 +137,7 @@ def spread(port=9):
         with peer_socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
             for _ in range(16):
                 sender.sendto(b"", (ADDRESS, port))
-    time.sleep(0.5)
+    still()
     after = stats()
     counts = {int(match[1]): after[name] - before[name] for name in after
               if (match := re.fullmatch(QUEUE_PACKETS["rx"], name))}

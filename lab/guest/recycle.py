@@ -21,8 +21,8 @@ import time
 from pathlib import Path
 
 import xsk as api
-from harness import (PATIENCE, SLOW, Nicsim, Tap, eventually, finish, flow_control, links_up,
-                     shell, spread, start_and_wait, stats)
+from harness import (PATIENCE, SLOW, Nicsim, Tap, channels, eventually, finish, flow_control,
+                     links_up, shell, spread, stands_still, start_and_wait, stats)
 from xsk import CHUNK, OFF, ON, SWITCHING, Umem, Xsk
 
 DRIVERS = {"i40e": (0, 1), "ixgbe": (2, 3)}
@@ -48,7 +48,7 @@ def name_of(port):
 def queues(port, count):
     """Let a port have so many queues."""
     if f"Combined:\t{count}" not in shell(f"ethtool -l {name_of(port)} | tail -n 2"):
-        shell(f"ethtool -L {name_of(port)} combined {count}")
+        channels(name_of(port), count)
         spread(name_of(port))
 
 
@@ -471,6 +471,7 @@ def kicks(port, other, queue=0):
             eventually("frames", lambda: good(other) == round_number * chunks)
             tx_done(out)
         nicsim.verified(other, 8 * chunks)
+        eventually("no chunk to wait", lambda: not out.recycled().waiting)
         state = out.recycled()
         assert state.kicks >= 7 and not state.waiting and state.recycled == 8 * chunks, state
         assert source.fill.consumer == chunks == source.fill.producer
@@ -564,7 +565,7 @@ def neighbours(port):
         sender.close()
         xsk.recycle(xsk)
         with refused(errno.EBUSY):
-            Xsk(name_of(port), rings=("tx",), **beside)
+            Xsk(name_of(port), rings=("tx",), patience=SLOW, **beside)
         receiver = Xsk(name_of(port), rings=("rx",), **beside)
         receiver.recycle(None)
         assert receiver.recycled().state == OFF
@@ -673,7 +674,7 @@ def xdpsock(ports):
     process = forwarder(*ports)
     try:
         links_up(*map(name_of, ports))
-        time.sleep(0.2)
+        stands_still("frames of the first", lambda: [nicsim.port(port)["wire"] for port in ports])
         for port in PORTS:
             nicsim("sink", port, "reset")
         for done in range(ROUND, FRAMES + 1, ROUND):
@@ -693,8 +694,8 @@ def in_flight(sender, port, first):
     """Have the device hold back what a socket sends meanwhile: ROUND chunks from the first on."""
     nicsim("fault", port, "tx-stop", "on")
     sender.tx.put_frames([(first + i) * CHUNK for i in range(ROUND)])
-    # Once is enough, and one more finds that they were taken
-    for _ in range(2):
+    # Once is enough; more times, for a machine that is late
+    for _ in range(10):
         sender.socket.send(b"", socket.MSG_DONTWAIT)
         time.sleep(0.05 * SLOW)
     assert not sender.tx.consumer, sender.tx.consumer

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from harness import BIN, Tap, finish, start, start_and_wait, stop
+from harness import BIN, Tap, eventually, finish, shell, start, start_and_wait, stop
 
 PACKETS = 20000
 
@@ -138,7 +138,7 @@ def example():
     """The example prints each frame that it is sent."""
     process = subprocess.Popen([BIN / "xsk_attach_example", "xa", "0", "5"],
                                stdout=subprocess.PIPE, text=True)
-    time.sleep(1)
+    eventually("attached", lambda: "prog/xdp" in shell("ip link show xa"))
     send("-C", "5", "-s", "77")  # with the 4 bytes of the FCS, which no socket sees
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 0 and out.count("73 bytes") == 5, out

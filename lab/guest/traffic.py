@@ -20,8 +20,8 @@ import re
 import sys
 import time
 
-from harness import (SLOW, Nicsim, Tap, eventually, finish, links_up, one_queue, ping, shell,
-                     spread, start, start_and_wait, stop, transfer, xdp_bench)
+from harness import (SLOW, Nicsim, Tap, channels, eventually, finish, links_up, one_queue, ping,
+                     shell, spread, stands_still, start, start_and_wait, stop, transfer, xdp_bench)
 
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
@@ -38,12 +38,23 @@ nicsim = Nicsim()
 
 # The generator and the sinks
 
+def came_out(sink=PORT):
+    """Return how many frames came out of the port since its sink began to count."""
+    return nicsim.port(sink)["wire"]["sink"]["frames"]
+
+
+def stop_forwarding(process):
+    """End an xdpsock once all frames came out."""
+    return stop(process, lambda: came_out() >= FRAMES)
+
+
 @contextlib.contextmanager
 def comes_out(sink=PORT, frames=FRAMES):
     """Check that all frames that are sent inside come out of the port of the sink, once."""
     for port in PORT, OTHER:
         nicsim("sink", port, "reset")
     yield
+    eventually("all frames", lambda: came_out(sink) >= frames)
     nicsim.verified(sink, frames)
 
 
@@ -73,7 +84,7 @@ def xdp(action, sink, frames, *args):
     with xdp_bench(action, "eth1", *args), comes_out(sink, frames):
         before = handed_up()
         nicsim.generate(PORT, FRAMES)
-        time.sleep(SLOW)
+        eventually("all frames", lambda: handed_up() - before >= FRAMES)
         assert handed_up() - before == FRAMES, handed_up() - before
 
 
@@ -105,13 +116,14 @@ def check_how(result, how, copy):
 
 
 def rxdrop(how, copy, busy):
-    """A socket receives every frame."""
-    socket = start_and_wait("eth1", "-r", *xdpsock_args(how, copy, busy))
+    """A socket receives every frame, and one more, with which xdpsock ends."""
+    socket = start_and_wait("eth1", "-r", "-C", str(FRAMES + 1), *xdpsock_args(how, copy, busy))
     links_up("eth1")
     with counted():
         nicsim.generate(PORT, FRAMES)
-    result = stop(socket)
-    assert result["rx_packets"] == FRAMES, result
+    nicsim.generate(PORT, 1)
+    result = finish(socket)
+    assert result["rx_packets"] == FRAMES + 1, result
     check_how(result, how, copy)
 
 
@@ -122,14 +134,14 @@ def l2fwd(how, copy, busy):
     with comes_out():
         with counted():
             nicsim.generate(PORT, FRAMES)
-        result = stop(socket)
+        result = stop_forwarding(socket)
     assert result["rx_packets"] == result["tx_packets"] == FRAMES, result
     check_how(result, how, copy)
 
 
 def two_cores(how):
     """Two queues, each with a socket and a process on a processor of its own."""
-    shell("ethtool -L eth1 combined 2")
+    channels("eth1", 2)
     spread("eth1")
     sockets = []
     for queue in 0, 1:
@@ -139,8 +151,9 @@ def two_cores(how):
     links_up("eth1")
     with counted():
         nicsim.generate(PORT, FRAMES)
-    received = [stop(socket)["rx_packets"] for socket in sockets]
-    shell("ethtool -L eth1 combined 1")
+    time.sleep(2 * SLOW)
+    received = [stop(socket, lambda: True)["rx_packets"] for socket in sockets]
+    channels("eth1", 1)
     assert sum(received) == FRAMES and all(received), received
 
 
@@ -171,22 +184,14 @@ def unaligned(how):
     links_up("eth1")
     with comes_out():
         nicsim.generate(PORT, FRAMES)
-        result = stop(socket)
+        result = stop_forwarding(socket)
     assert result["rx_packets"] == result["tx_packets"] == FRAMES, result
     check_how(result, how, "zero-copy")
 
 
 def quiet():
     """Wait until no frame comes out any more."""
-    seen = -1
-
-    def still():
-        nonlocal seen
-        before, seen = seen, nicsim.port(PORT)["wire"]["from_chip"]
-        time.sleep(0.5 * SLOW)
-        return seen == before
-
-    eventually("no frame comes out", still)
+    stands_still("frames", lambda: nicsim.port(PORT)["wire"]["from_chip"])
 
 
 def resets(how, copy, busy):
@@ -201,7 +206,7 @@ def resets(how, copy, busy):
     quiet()
     with comes_out():
         nicsim.generate(PORT, FRAMES)
-        result = stop(socket)
+        result = stop_forwarding(socket)
     check_how(result, how, copy)
 
 
@@ -226,7 +231,7 @@ def storm():
     links_up("eth1")
     with comes_out():
         nicsim.generate(PORT, FRAMES)
-        result = stop(socket)
+        result = stop_forwarding(socket)
     check_how(result, "attach", "zero-copy")
 
 

@@ -14,7 +14,7 @@ import struct
 import time
 from collections import namedtuple
 
-from harness import SLOW
+from harness import PATIENCE
 
 AF_XDP, SOL_XDP = 44, 283
 MMAP_OFFSETS, RX_RING, TX_RING, UMEM_REG, FILL_RING, COMPLETION_RING, STATISTICS = range(1, 8)
@@ -145,7 +145,7 @@ class Xsk:
     # pylint: disable-next=too-many-arguments
     def __init__(self, interface, queue=0, *, rings=("fill", "completion", "rx"), slots=SLOTS,
                  fill=range(SLOTS), attach=False, inorder=False, share=None, umem=None,
-                 flags=ZEROCOPY | NEED_WAKEUP):
+                 flags=ZEROCOPY | NEED_WAKEUP, patience=PATIENCE):
         self.socket = socket.socket(AF_XDP, socket.SOCK_RAW)
         self.umem = share.umem if share else umem or Umem()
         if not share:
@@ -164,7 +164,7 @@ class Xsk:
             self._set(TX_INORDER, struct.pack("=I", 1))
         self._bind(struct.pack("=HHIII", AF_XDP, SHARED_UMEM if share else flags,
                                socket.if_nametoindex(interface), queue,
-                               share.socket.fileno() if share else 0))
+                               share.socket.fileno() if share else 0), patience)
 
     def _call(self, function, *args):
         """Make a system call with the socket as its first argument. Return 0 or an errno."""
@@ -175,15 +175,15 @@ class Xsk:
         if error:
             raise OSError(error, f"option {option}: {os.strerror(error)}")
 
-    def _bind(self, address):
+    def _bind(self, address, patience):
         # The kernel frees a queue a moment after its socket was closed
-        for _ in range(100 * SLOW):
-            error = self._call(LIBC.bind, address, len(address))
-            if not error:
-                return
-            if error != errno.EBUSY:
+        end = time.monotonic() + patience
+        while error := self._call(LIBC.bind, address, len(address)):
+            if error != errno.EBUSY or time.monotonic() > end:
                 break
             time.sleep(0.01)
+        else:
+            return
         self.close()
         raise OSError(error, f"bind: {os.strerror(error)}")
 

@@ -8,8 +8,8 @@
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-# Seconds for a guest, which take about one minute on the kernels without more checks
-TIMEOUT=600
+# Seconds for a guest, which takes about one minute on the kernels without more checks
+TIMEOUT=1500
 [[ $KERNEL == patched ]] || TIMEOUT=1800
 
 wires=(--wire cable:2-3 --wire "gen:4,size=9000,start=off")

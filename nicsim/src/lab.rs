@@ -279,11 +279,12 @@ impl Port {
         else {
             return None;
         };
+        let paused = self.chip.sends_pause();
         let full = self.host.faults.unplugged
             || !self.chip.rx_enabled()
-            || self.chip.sends_pause()
             || self.chip.rx_backlog() > BACKLOG;
-        if full && source.patient() {
+        // Every peer heeds pause frames; only one that can wait applies back-pressure by itself.
+        if paused || (full && source.patient()) {
             return None;
         }
         Some(source.next(self.host.now, frame))
@@ -1003,6 +1004,10 @@ mod tests {
             assert_eq!(bench.received(0).len(), 0);
         }
         bench.lab.ports[0].attachment = source(100, Next::Idle, false);
+        bench.turn();
+        assert_eq!(bench.received(0).len(), 0);
+        bench.states[0].borrow_mut().sends_pause = false;
+        bench.states[0].borrow_mut().enabled = false;
         bench.turn();
         assert_eq!(bench.received(0).len(), 100);
     }

@@ -22,12 +22,12 @@
 
 #define POLL_TIMEOUT_MS 1000
 /* The kernel frees a queue a moment after its socket was closed: wait for it */
-#define BUSY_TRIES 100
+#define BUSY_TRIES 500
 #define BUSY_WAIT_USEC 10000
 
 #define HUGE_PAGE (2ULL << 20)
 
-#define LINK_TRIES 100
+#define LINK_TRIES 400
 #define LINK_WAIT_USEC 50000
 
 static void say(const char *text)

@@ -139,30 +139,6 @@ static void bed_sender(struct __test_metadata *_metadata, struct bed *b)
 	b->flow.rx = &b->rx;
 }
 
-/* Send frames until one reaches the stack: those before it are gone, too */
-static int stack_settle(struct flow *f, struct stack *s)
-{
-	struct flow seen = { .max_len = f->max_len, .udp = f->udp, .gaps = true };
-	long long deadline = now_ms() + STALL_MS;
-	int err = flow_send(f, 1);
-	char frame[FRAME_MAX];
-
-	while (!err && seen.next != f->sent) {
-		int len = stack_recv(s, frame);
-
-		if (len) {
-			err = flow_check(&seen, frame, len);
-			continue;
-		}
-		if (now_ms() > deadline)
-			return complain(-ETIMEDOUT, "only frame %u of %u",
-					seen.next, f->sent);
-		err = flow_send(f, 1);
-		nap(10);
-	}
-	return err;
-}
-
 /* A port loses frames for a while after a reset: go on when it does not */
 static void settle(struct __test_metadata *_metadata, const struct bed *b,
 		   struct flow *f, struct stack *s)
@@ -172,7 +148,7 @@ static void settle(struct __test_metadata *_metadata, const struct bed *b,
 	if (!b->zc)
 		return;
 	f->gaps = true;
-	ASSERT_EQ(0, f->rx ? flow_settle(f) : stack_settle(f, s));
+	ASSERT_EQ(0, f->rx ? flow_settle(f) : flow_settle_stack(f, s));
 	f->gaps = gaps;
 }
 
@@ -1066,7 +1042,7 @@ TEST_F_TIMEOUT(xsk_attach, killed_owner, TIMEOUT)
 	ASSERT_EQ(0, queue_settle(RX_DEV, b->opts.queue));
 	nap(200);
 	ASSERT_EQ(0, traffic_stop(&traffic));
-	ASSERT_EQ(0, stack_settle(&b->flow, &b->stack));
+	ASSERT_EQ(0, flow_settle_stack(&b->flow, &b->stack));
 	ASSERT_EQ(0, flow_to_stack(&b->flow, &b->stack, SOME));
 
 	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
@@ -1096,9 +1072,9 @@ static bool port_without_prog_soon(void)
 TEST_F_TIMEOUT(xsk_attach, netns_deletion, TIMEOUT)
 {
 	struct traffic traffic = { .lossy = true };
-	long long deadline = now_ms() + STALL_MS;
 	struct bed *b = &self->bed;
 	struct helper owner;
+	long long deadline;
 	pid_t pid;
 
 	pid = helper_fork(&owner);
@@ -1119,6 +1095,7 @@ TEST_F_TIMEOUT(xsk_attach, netns_deletion, TIMEOUT)
 	ASSERT_EQ(0, traffic_start(&traffic, &b->flow));
 	nap(300);
 	helper_kill(&owner);
+	deadline = now_ms() + STALL_MS;
 	/* A port goes back to the initial namespace, which the next test sees */
 	while (!b->zc && if_nametoindex(TX_DEV) && now_ms() < deadline)
 		nap(20);
@@ -1206,6 +1183,7 @@ TEST_F_TIMEOUT(xsk_attach, device_moves_away, TIMEOUT)
 TEST_F_TIMEOUT(xsk_attach, channels_stay, TIMEOUT)
 {
 	struct bed *b = &self->bed;
+	long long deadline;
 
 	b->opts.queue = 1;
 	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
@@ -1220,9 +1198,16 @@ TEST_F_TIMEOUT(xsk_attach, channels_stay, TIMEOUT)
 	ASSERT_EQ(0, flow_transfer(&b->flow, SOME, true));
 	xsk_close(&b->tx);
 	xsk_close(&b->rx);
-	if (!b->zc)
-		ASSERT_EQ(0, run("ethtool -L " TX_DEV " tx 1"));
-	ASSERT_EQ(0, set_rx_queues(b, 1));
+	/* close() does not wait until the pool has left its queue */
+	deadline = now_ms() + STALL_MS;
+	while (!b->zc && run("ethtool -L " TX_DEV " tx 1")) {
+		ASSERT_LT(now_ms(), deadline);
+		nap(20);
+	}
+	while (set_rx_queues(b, 1)) {
+		ASSERT_LT(now_ms(), deadline);
+		nap(20);
+	}
 }
 
 /* A link that goes down and up under traffic delivers again */
@@ -1412,10 +1397,6 @@ static int receive_as_nobody(int sock, const struct xsk_opts *opts)
 		return 1;
 
 	f.rx = &x;
-	xsk_refill(&x);
-	/* A device without chunks loses frames: it takes some before they come */
-	for (i = 0; i < 100 && !__atomic_load_n(x.fill.consumer, __ATOMIC_RELAXED); i++)
-		xsk_drive(&x, 10);
 	for (i = 1; i <= 4; i++) {
 		if (write(sock, "", 1) != 1 || flow_wait(&f, i * SOME))
 			return 1;
@@ -1458,8 +1439,7 @@ TEST_F_TIMEOUT(xsk_attach, passed_to_nobody, TIMEOUT)
 	close(pair[1]);
 
 	keep_builtin(_metadata, b, &keeper);
-	ASSERT_EQ(0, xsk_open(&b->rx, &b->opts));
-	ASSERT_EQ(0, xsk_bind(&b->rx));
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
 	ASSERT_TRUE(fds_send(pair[0], b->rx.fd, b->rx.umem->memfd));
 	xsk_close(&b->rx);
 	xsk_close(&keeper);

@@ -219,7 +219,7 @@ static int port_wait(struct port *p)
 	long long deadline = now_ms() + STALL_MS;
 
 	while (!port_is_back(p)) {
-		if (now_ms() > deadline)
+		if (now_ms() > deadline && !port_is_back(p))
 			return complain(-ENODEV, "port %s", p->path);
 		nap(20);
 	}
@@ -602,7 +602,7 @@ int xsk_open(struct xsk *x, const struct xsk_opts *opts)
 	return err;
 }
 
-/* A socket, and its umem's memory, that another process made */
+/* A socket from xsk_create(), and its umem's memory, of another process */
 int xsk_adopt(struct xsk *x, int fd, int memfd, const struct xsk_opts *opts)
 {
 	int err;
@@ -617,9 +617,12 @@ int xsk_adopt(struct xsk *x, int fd, int memfd, const struct xsk_opts *opts)
 	err = umem_map(x->umem, memfd);
 	if (!err)
 		err = xsk_map_rings(x);
-	if (!err)
-		chunks_init(x);
-	return err;
+	if (err)
+		return err;
+	chunks_init(x);
+	while (x->idle_head != x->idle_tail)
+		chunk_to_kernel(x);
+	return 0;
 }
 
 /* Quiet, as many tests want it to fail */
@@ -1325,7 +1328,7 @@ int flow_to_program(struct flow *f, const __u64 *seen, __u32 frames)
 	int err;
 
 	err = flow_send(f, frames);
-	while (!err && counter_read(seen) != end) {
+	while (!err && (__s64)(counter_read(seen) - end) < 0) {
 		nap(1);
 		if (now_ms() > deadline)
 			err = complain(-ETIMEDOUT, "program saw %lld too few",
@@ -1394,6 +1397,30 @@ int flow_settle(struct flow *f)
 			ret = flow_try(f, f->sent, 500);
 	}
 	return ret ? ret > 0 ? 0 : ret : flow_lost(f, f->sent);
+}
+
+/* Send frames until one reaches the stack: those before it are gone, too */
+int flow_settle_stack(struct flow *f, struct stack *s)
+{
+	struct flow seen = { .max_len = f->max_len, .udp = f->udp, .gaps = true };
+	long long deadline = now_ms() + STALL_MS;
+	int err = flow_send(f, 1);
+	char frame[FRAME_MAX];
+
+	while (!err && seen.next != f->sent) {
+		int len = stack_recv(s, frame);
+
+		if (len) {
+			err = flow_check(&seen, frame, len);
+			continue;
+		}
+		if (now_ms() > deadline)
+			return complain(-ETIMEDOUT, "only frame %u of %u",
+					seen.next, f->sent);
+		err = flow_send(f, 1);
+		nap(10);
+	}
+	return err;
 }
 
 static int flow_starve(struct flow *f)

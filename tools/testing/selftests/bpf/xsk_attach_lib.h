@@ -48,7 +48,7 @@
 /* Frames under way at most: the ring of a veth queue holds 256 */
 #define WINDOW		128
 /* Time without any progress after which frames count as lost */
-#define STALL_MS	20000
+#define STALL_MS	60000
 
 struct ring {
 	__u32 *producer;
@@ -230,6 +230,7 @@ int flow_to_program(struct flow *f, const __u64 *seen, __u32 frames);
 int flow_wait(struct flow *f, __u32 received);
 int flow_reach(struct flow *f, __u32 next);
 int flow_settle(struct flow *f);
+int flow_settle_stack(struct flow *f, struct stack *s);
 int flow_drain(struct flow *f);
 
 int traffic_start(struct traffic *t, struct flow *flow);

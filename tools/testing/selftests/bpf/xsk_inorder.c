@@ -1224,6 +1224,26 @@ static int keep_program(struct xsk *x, const char *dev)
 	return xsk_create(x, &opts);
 }
 
+/* Programs on both devices, which lose frames until the resets are over */
+static int keep_programs(struct xsk keep[2])
+{
+	struct flow f = { .tx = &keep[0], .max_len = FRAME_LEN };
+	const char *rx = getenv("XSK_INORDER_RX");
+	struct stack s;
+	int err;
+
+	err = keep_program(&keep[0], getenv("XSK_INORDER_TX"));
+	if (!err)
+		err = keep_program(&keep[1], rx);
+	if (!err)
+		err = stack_open(&s, rx);
+	if (!err) {
+		err = flow_settle_stack(&f, &s);
+		stack_close(&s);
+	}
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	struct xsk keep[2];
@@ -1235,8 +1255,7 @@ int main(int argc, char **argv)
 		ksft_exit_skip("needs root\n");
 	if (!kernel_has_inorder())
 		ksft_exit_skip("this kernel has no XDP_TX_INORDER\n");
-	if (device && (keep_program(&keep[0], device) ||
-		       keep_program(&keep[1], getenv("XSK_INORDER_RX"))))
+	if (device && keep_programs(keep))
 		ksft_exit_fail_msg("no program on the devices\n");
 	if (device)
 		option[1] = 'v';

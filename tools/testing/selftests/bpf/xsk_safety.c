@@ -1078,6 +1078,10 @@ FIXTURE_SETUP(failing_bind)
 	ASSERT_EQ(0, xsk_create(&w->other, &opts));
 	w->links = links_open();
 	ASSERT_LE(0, w->links);
+	if (variant->zc)
+		ASSERT_EQ(0, run("timeout 60 sh -c '%s /sys/class/net/%s/%s'",
+				 "until grep -q 1", RX_DEV,
+				 "carrier; do sleep 0.1; done"));
 	links_settle(_metadata, w->links);
 	touched(w);
 }
@@ -1623,6 +1627,7 @@ static void fill_with_duplicates(struct xsk *x)
 TEST_F_TIMEOUT(port, duplicates_in_multi_buffer_packets, TIMEOUT)
 {
 	struct bed *b = &self->bed;
+	long long deadline;
 	int i;
 
 	ASSERT_EQ(0, run("ip link set " RX_DEV " mtu 9000"));
@@ -1643,7 +1648,9 @@ TEST_F_TIMEOUT(port, duplicates_in_multi_buffer_packets, TIMEOUT)
 				 XDP_FLAGS_DRV_MODE));
 
 	/* Contents are undefined, by the application's own fault */
-	for (i = 0; i < 50; i++) {
+	deadline = now_ms() + STALL_MS;
+	for (i = 0; i < 50 || (!counter_read(&b->skel->bss->seen) &&
+			       now_ms() < deadline); i++) {
 		ASSERT_EQ(0, flow_send(&b->flow, FRAME_LENS));
 		store(b->rx.rx.consumer, load(b->rx.rx.producer));
 		fill_with_duplicates(&b->rx);
