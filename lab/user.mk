@@ -39,11 +39,12 @@ $(O)/xsk/xskxceiver.c: $(XSKXCEIVER)/xskxceiver.c
 	mkdir -p $(@D)
 	cp $< $@
 
-# Without the one test that ends the whole program: lab/guest/xskxceiver.sh
+# Without the tests that always fail on the base on veth: lab/guest/xskxceiver.sh. For one of them,
+# 6.12.y refuses the umem since it checks the headroom, which ends the whole program.
 $(O)/xsk/xskxceiver-rest.c: $(XSKXCEIVER)/xskxceiver.c
 	mkdir -p $(@D)
-	sed '/^\t{.name = "STAT_RX_DROPPED"/d' $< > $@
-	[ "$$(diff $< $@ | grep -c '^<')" = 1 ]
+	sed -E '/^\t\{\.name = "\w*(INV_DESC|STAT_TX_INVALID|TOO_MANY_FRAGS|STAT_RX_DROPPED)/ { /\}/! N; d }' $< > $@
+	[ "$$(diff $< $@ | grep -c '^<')" = 10 ]
 
 $(O)/xsk/xsk_xdp_progs.o: $(XSKXCEIVER)/progs/xsk_xdp_progs.c
 	mkdir -p $(@D)

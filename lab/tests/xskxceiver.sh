@@ -4,12 +4,13 @@
 # patched kernel: what passes on the base has to pass on the patched kernel. On veth, or
 # on two ports of DRIVER's network card with a cable between them.
 #
-# A test that the base fails, too, is listed as skipped, and so is a failure of those
-# with frames of 9000 bytes: on the base they fail in some runs and pass in others (a
-# frame comes twice; seen in both modes, with softirq and busy poll). Where another one
-# seems to have got worse, both kernels run all of it again, up to three times. A test that
-# failed once on the base is not relied on, one that passed once on the patched kernel can
-# pass. All results are kept in out/result/GROUP-{base,patched}-N.txt.
+# All of it runs on the patched kernel, and on the base what did not pass there. A test that the base
+# fails, too, is listed as skipped, and so is a failure of those with frames of 9000 bytes: on the base
+# they fail in some runs and pass in others (a frame comes twice; seen in both modes, with softirq and
+# busy poll). Others that seem to have got worse run again on both kernels, up to three times. A test
+# that failed once on the base is not relied on, one that passed once on the patched kernel can
+# pass. Nine tests always fail on the base on veth; they are run with FULL=1 only. All results are kept
+# in out/result/GROUP-{base,patched}-N.txt.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -18,10 +19,16 @@ group=$(basename "$0" .sh)
 driver=${group#xskxceiver} driver=${driver#-}
 card=${CARDS[${driver:-none}]:-}
 
+# run KERNEL ATTEMPT [TESTS]
 run() {
 	"$LAB/boot.sh" --timeout 1500 --name "$group-$1" \
-		${card:+--nic "$card,$card" --wire cable:0-1} "$1" -- \
+		${card:+--nic "$card,$card" --wire cable:0-1} "$1" -- env "ONLY=${3:-}" "FULL=${FULL:-}" \
 		/src/lab/guest/xskxceiver.sh ${driver:+"$driver"} >"$OUT/result/$group-$1-$2.txt"
+}
+
+# What the first run on the patched kernel did not pass
+not_passed() {
+	sed -nE '/_9K_PACKETS$/d; s/^not ok [0-9]+ (FAIL: )?([A-Z]+ .*)/\2/p' "$OUT/result/$group-patched-1.txt"
 }
 
 # One line a test, in TAP, from the results of all runs so far.
@@ -51,14 +58,20 @@ judge() {
 
 mkdir -p "$OUT/result"
 rm -f "$OUT/result/$group"-{base,patched}-[0-9].txt
+: >"$OUT/result/$group-base-0.txt" # as the base may have nothing to run
+check "xskxceiver runs to its end on the patched kernel" run patched 1
+mapfile -t tests < <(not_passed)
 for attempt in 1 2 3; do
-	for kernel in base patched; do
-		check "xskxceiver runs to its end on the $kernel kernel, run $attempt" run "$kernel" "$attempt"
-	done
+	((attempt == 1)) ||
+		check "again on the patched kernel, run $attempt" run patched "$attempt" "${tests[*]/%/;}"
+	((!${#tests[@]})) || check "on the base, run $attempt" run base "$attempt" "${tests[*]/%/;}"
 	results=$(judge)
-	grep -q '^not ok' <<<"$results" || break
-	say "seems worse than on the base:" "$(grep '^not ok' <<<"$results")"
+	mapfile -t tests < <(sed -nE 's/^not ok [0-9]+ - //p' <<<"$results")
+	((${#tests[@]})) || break
+	say "seems worse than on the base:" "${tests[@]}"
 done
 echo "$results"
 tap_number=$((tap_number + $(grep -c . <<<"$results")))
+[[ -n $driver${FULL:-} ]] || skip "INV_DESC (6), STAT_TX_INVALID, TOO_MANY_FRAGS, STAT_RX_DROPPED" \
+	"they fail on the base; FULL=1 runs them"
 plan
