@@ -210,7 +210,7 @@ def pins_with_rtnl():
     child = multiprocessing.Process(target=registers_slowly, args=(begun, ended))
     child.start()
     begun.wait()
-    time.sleep(0.1)
+    time.sleep(0.4)
     assert not ended.is_set(), "it was fast"
     changes = 0
     while not ended.is_set():

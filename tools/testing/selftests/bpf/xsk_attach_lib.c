@@ -1334,6 +1334,9 @@ int flow_to_program(struct flow *f, const __u64 *seen, __u32 frames)
 			err = complain(-ETIMEDOUT, "program saw %lld too few",
 				       (long long)(end - counter_read(seen)));
 	}
+	if (!err && counter_read(seen) != end)
+		err = complain(-EEXIST, "program saw %lld too many",
+			       (long long)(counter_read(seen) - end));
 	return err ? err : flow_skip(f);
 }
 
