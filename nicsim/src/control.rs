@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The control socket: one command per line, one line of JSON as the answer,
+//! The control socket: one command per line, one line of JSON as the reply,
 //! `{"ok":true, ...}` or `{"ok":false,"error":"..."}`.
 
 use std::io::{self, ErrorKind, Read, Write};
@@ -15,19 +15,19 @@ use serde_json::{Value, json};
 use crate::fault::Faults;
 use crate::host::Timing;
 
-/// What each command looks like, and means, for error messages and the help text.
+/// Form and meaning of each command, for error messages and the help text.
 pub const COMMANDS: [(&str, &str); 7] = [
     ("counters", "all counters of all ports"),
     ("link PORT up|down", "plugs the cable in or out"),
     (
         FAULT,
-        "makes a fault; N: every Nth frame, 0 is none; clear ends all",
+        "injects a fault; N: every Nth frame, 0 is none; clear ends all",
     ),
     (
         "gen PORT start [count=N] | stop",
         "starts or stops the source: gen, pcap-in",
     ),
-    ("sink PORT reset", "the sink forgets what it has counted"),
+    ("sink PORT reset", "resets the counters of the sink"),
     ("timing PORT NAME", "changes the timing"),
     ("quit", "ends nicsim"),
 ];
@@ -35,22 +35,22 @@ pub const COMMANDS: [(&str, &str); 7] = [
 const FAULT: &str = "fault PORT tx-delay US | tx-stop on|off | rx-stuck on|off | drop N | \
                      duplicate N | corrupt N | stall MS | unplug | clear";
 
-/// Longest line that is taken, in bytes.
+/// Maximum length of a line, in bytes.
 const LINE_MAX: usize = 4096;
 
-/// Answers that a client may leave unread before it is cut off, in bytes.
+/// Unread replies of a client before it is disconnected, in bytes.
 const UNREAD_MAX: usize = 1 << 20;
 
 const fn us(count: u64) -> Duration {
     Duration::from_micros(count)
 }
 
-/// The named timings: name, values, what it is good for.
+/// The named timings: name, values, purpose.
 pub const TIMINGS: [(&str, Timing, &str); 6] = [
     (
         "lockstep",
         Timing::LOCKSTEP,
-        "all is done before an access is answered; QEMU waits for that answer to a write if \
+        "all work is done before the reply to an access; QEMU waits for the reply to a write if \
          x-no-posted-writes is true",
     ),
     (
@@ -59,7 +59,7 @@ pub const TIMINGS: [(&str, Timing, &str); 6] = [
             throttle: true,
             ..Timing::LOCKSTEP
         },
-        "interrupts are throttled as the driver asks, the rest is at once",
+        "interrupts are throttled as the driver sets them, no other delay",
     ),
     (
         "late",
@@ -69,7 +69,7 @@ pub const TIMINGS: [(&str, Timing, &str); 6] = [
             writeback_delay: us(300),
             ..Timing::LOCKSTEP
         },
-        "tails are acted on 50 us late, write-backs come 300 us late",
+        "tails are processed 50 us late, descriptors written back 300 us late",
     ),
     (
         "group",
@@ -78,7 +78,7 @@ pub const TIMINGS: [(&str, Timing, &str); 6] = [
             writeback_delay: us(2000),
             ..Timing::LOCKSTEP
         },
-        "write-backs come in groups of 8, or after 2 ms",
+        "descriptors are written back in groups of 8, or after 2 ms",
     ),
     (
         "itr",
@@ -88,7 +88,7 @@ pub const TIMINGS: [(&str, Timing, &str); 6] = [
             throttle: true,
             ..Timing::LOCKSTEP
         },
-        "write-backs come every 1 ms only, interrupts are throttled",
+        "descriptors are written back every 1 ms only, interrupts are throttled",
     ),
     (
         "coalesce",
@@ -97,26 +97,23 @@ pub const TIMINGS: [(&str, Timing, &str); 6] = [
             irq_delay: us(500),
             ..Timing::LOCKSTEP
         },
-        "interrupts come 500 us late and merged, tails are acted on 20 us late",
+        "interrupts are 500 us late and merged, tails are processed 20 us late",
     ),
 ];
 
 /// The timing called `name`.
 ///
 /// # Errors
-/// A text that lists the names there are.
+/// A text that lists the valid names.
 pub fn timing(name: &str) -> Result<Timing, String> {
     let found = TIMINGS.iter().find(|(known, ..)| *known == name);
     found.map(|(_, timing, _)| *timing).ok_or_else(|| {
         let names: Vec<_> = TIMINGS.iter().map(|(known, ..)| *known).collect();
-        format!(
-            "no timing is called '{name}'; there are: {}",
-            names.join(", ")
-        )
+        format!("unknown timing '{name}'; known are: {}", names.join(", "))
     })
 }
 
-/// A change to what is wrong with a port.
+/// A change of the faults of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Sets [`Faults::tx_delay`].
@@ -166,16 +163,15 @@ impl Fault {
             ["stall", ms] => Self::Stall(Duration::from_millis(number(ms)?.into())),
             ["unplug"] => Self::Unplug,
             ["clear"] => Self::Clear,
-            _ => return Err(format!("no such fault; write: {FAULT}")),
+            _ => return Err(format!("unknown fault; write: {FAULT}")),
         })
     }
 }
 
-/// One line of the control socket. Ports are as the user gave them: whether there is
-/// such a port is for the one who executes it to find out.
+/// One line of the control socket. Port numbers are not validated yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Asks for the counters of all ports.
+    /// Returns the counters of all ports.
     Counters,
     /// Plugs the cable of a port in or out.
     Link {
@@ -184,28 +180,28 @@ pub enum Command {
         /// In.
         up: bool,
     },
-    /// Makes or ends a fault.
+    /// Starts or ends a fault.
     Fault {
         /// The port's number.
         port: usize,
         /// The change.
         fault: Fault,
     },
-    /// Words for the source of a port: [`crate::wire::Source::command`].
+    /// Command for the source of a port: [`crate::wire::Source::command`].
     Source {
         /// The port's number.
         port: usize,
-        /// At least one.
+        /// At least one word.
         words: Vec<String>,
     },
-    /// Words for the sink of a port: [`crate::wire::Sink::command`].
+    /// Command for the sink of a port: [`crate::wire::Sink::command`].
     Sink {
         /// The port's number.
         port: usize,
-        /// At least one.
+        /// At least one word.
         words: Vec<String>,
     },
-    /// Sets when a port does what it may do late.
+    /// Sets the timing of a port.
     Timing {
         /// The port's number.
         port: usize,
@@ -254,10 +250,10 @@ fn unknown(words: &[&str]) -> String {
     let first = words.first().copied().unwrap_or_default();
     let name = |form: &'static str| form.split(' ').next().unwrap_or_default();
     match COMMANDS.iter().find(|(form, _)| name(form) == first) {
-        Some((form, _)) => format!("'{first}' is written so: {form}"),
+        Some((form, _)) => format!("the form of '{first}' is: {form}"),
         None => {
             let names = COMMANDS.map(|(form, _)| name(form)).join(", ");
-            format!("no command is called '{first}'; there are: {names}")
+            format!("unknown command '{first}'; known are: {names}")
         }
     }
 }
@@ -280,8 +276,8 @@ fn switch(word: &str, yes: &str, no: &str) -> Result<bool, String> {
     }
 }
 
-/// The line that answers a command: the members of an object join "ok", any other
-/// value but null is called "value".
+/// The reply to a command: "ok" and the members of an object, or "value" with any other
+/// value but null.
 fn answer(result: Result<Value, String>) -> String {
     let mut line = match result {
         Ok(Value::Object(mut members)) => {
@@ -297,11 +293,11 @@ fn answer(result: Result<Value, String>) -> String {
     line
 }
 
-/// Listens at `path`, non-blocking. A socket file whose server is gone is replaced.
+/// Listens at `path`, non-blocking. A socket file without a server is replaced.
 ///
 /// # Errors
-/// As the system says; [`ErrorKind::AddrInUse`] if somebody listens there, or if the
-/// file is no socket.
+/// Those of the system; [`ErrorKind::AddrInUse`] if another server listens there, or if
+/// the file is no socket.
 pub fn listen(path: &Path) -> io::Result<UnixListener> {
     let listener = match UnixListener::bind(path) {
         Err(error) if error.kind() == ErrorKind::AddrInUse && is_stale(path) => {
@@ -314,9 +310,9 @@ pub fn listen(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Whether `path` is a socket that nobody serves.
+/// Whether `path` is a socket without a server.
 fn is_stale(path: &Path) -> bool {
-    // A file that is no socket refuses a connection in the same way.
+    // A file that is no socket gives the same error.
     let is_socket = std::fs::symlink_metadata(path)
         .is_ok_and(|meta| std::os::unix::fs::FileTypeExt::is_socket(&meta.file_type()));
     let refused = UnixStream::connect(path)
@@ -328,9 +324,9 @@ fn is_stale(path: &Path) -> bool {
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
-    /// Bytes of a line that is not complete yet.
+    /// Bytes of an incomplete line.
     input: Vec<u8>,
-    /// Answers that the client has not taken yet.
+    /// Replies that are not sent yet.
     output: Vec<u8>,
 }
 
@@ -344,7 +340,7 @@ impl Client {
         })
     }
 
-    /// Reads what is there, executes complete lines, and writes the answers. False ends
+    /// Reads available bytes, executes complete lines, and writes the replies. False ends
     /// the connection.
     fn serve(
         &mut self,
@@ -378,7 +374,7 @@ impl Client {
         }
     }
 
-    /// False if the client does not take its answers any more.
+    /// False if the client does not read its replies.
     fn write(&mut self) -> bool {
         while !self.output.is_empty() {
             match self.stream.write(&self.output) {
@@ -414,7 +410,7 @@ impl Server {
         })
     }
 
-    /// What is to be polled: call [`Self::poll`] when any of them is ready.
+    /// File descriptors to poll: call [`Self::poll`] when any of them is ready.
     pub fn fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         let listener = PollFd::from_borrowed_fd(self.listener.as_fd(), PollFlags::IN);
         let clients = self.clients.iter().map(|client| {
@@ -429,7 +425,7 @@ impl Server {
         std::iter::once(listener).chain(clients)
     }
 
-    /// Takes new clients and lets `execute` do what they ask for. Never blocks.
+    /// Accepts clients and lets `execute` run their commands. Never blocks.
     pub fn poll(&mut self, execute: &mut dyn FnMut(Command) -> Result<Value, String>) {
         while let Ok((stream, _)) = self.listener.accept() {
             self.clients.extend(Client::new(stream));
@@ -518,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_would_be_right() {
+    fn errors_name_the_valid_form() {
         let error = |line: &str| line.parse::<Command>().unwrap_err();
         assert!(error("").contains("counters, link, fault"));
         assert!(error("counter").contains("'counter'"));
@@ -544,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_one_line_of_json() {
+    fn replies_are_one_line_of_json() {
         assert_eq!(answer(Ok(Value::Null)), "{\"ok\":true}\n");
         assert_eq!(answer(Ok(json!({ "a": 1 }))), "{\"a\":1,\"ok\":true}\n");
         assert_eq!(answer(Ok(json!([1]))), "{\"ok\":true,\"value\":[1]}\n");
@@ -586,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_endless_lines_and_other_files() {
+    fn rejects_endless_lines_and_other_files() {
         let path = socket("endless");
         std::fs::write(&path, "precious").unwrap();
         assert_eq!(

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What a driver or an application did that a real card would not take: counted, and
-//! logged once each, as malicious-driver detection would.
+//! Accesses of a driver or an application that real hardware would reject: counted, and
+//! each kind is logged once, as by malicious driver detection.
 
-/// A kind of misbehaviour, or of fault, that the model saw.
+/// A kind of misbehaviour or fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// DMA to an address that is not the guest's memory.
+    /// DMA to an address that is not guest memory.
     DmaFault,
-    /// DMA was due while the bus master enable bit of the PCI command was clear.
+    /// DMA while the bus master enable bit of the PCI command is clear.
     NotBusMaster,
-    /// Access to a register that the model does not have.
+    /// Access to an unknown register.
     UnknownRegister,
-    /// Register access of a width that the chip does not take.
+    /// Register access of an invalid width.
     BadAccessWidth,
     /// A tail or head register beyond its ring.
     TailBeyondRing,
-    /// A tail write to a queue that is not enabled.
+    /// A tail write to a disabled queue.
     TailWhileDisabled,
     /// A queue enabled with a ring of length zero or a misaligned base.
     BadRing,
-    /// A Tx descriptor with a reserved type, length zero, or a frame too long.
+    /// A Tx descriptor with a reserved type or length zero, or of an oversized frame.
     BadTxDescriptor,
     /// An Rx descriptor with a buffer address of zero.
     BadRxDescriptor,
-    /// An admin queue command that the chip does not know, or in the wrong form.
+    /// An unknown or malformed admin queue command.
     BadAdminCommand,
 }
 
 impl Event {
-    /// All kinds, in the order of their declaration.
+    /// All kinds in declaration order.
     pub const ALL: [Self; 10] = [
         Self::DmaFault,
         Self::NotBusMaster,
@@ -76,7 +76,7 @@ impl Events {
     }
 
     /// Counts `event`; the first of its kind is logged with `detail`.
-    pub fn note(&mut self, event: Event, detail: impl FnOnce() -> String) {
+    pub fn record(&mut self, event: Event, detail: impl FnOnce() -> String) {
         let count = &mut self.counts[event as usize];
         *count += 1;
         if *count == 1 {
@@ -84,7 +84,7 @@ impl Events {
         }
     }
 
-    /// How often `event` was seen.
+    /// Number of times `event` occurred.
     pub fn count(&self, event: Event) -> u64 {
         self.counts[event as usize]
     }
@@ -109,8 +109,8 @@ mod tests {
     #[test]
     fn counts_each_kind() {
         let mut events = Events::new("test");
-        events.note(Event::DmaFault, || "first".into());
-        events.note(Event::DmaFault, || panic!("logged twice"));
+        events.record(Event::DmaFault, || "first".into());
+        events.record(Event::DmaFault, || panic!("logged twice"));
         assert_eq!(events.count(Event::DmaFault), 2);
         assert_eq!(events.total(), 2);
         assert_eq!(events.iter().count(), Event::ALL.len());

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Faults on demand, set over the control socket, obeyed by chips and wires.
+//! Injected faults, set over the control socket, for chips and wires.
 
 use std::time::{Duration, Instant};
 
-/// What is wrong with a port right now. The default is nothing.
+/// The current faults of a port. The default is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Tx completions are held back this long.
+    /// Delay of Tx completions.
     pub tx_delay: Duration,
-    /// Tx tails are accepted and nothing is ever completed.
+    /// Tx tails are accepted, but no descriptor is completed.
     pub tx_stop: bool,
-    /// An Rx queue that is told to start does not: only on i40e.
+    /// An Rx queue does not start when it is enabled: only on i40e.
     pub rx_stuck: bool,
     /// Every Nth frame from the wire is dropped; 0 is never.
     pub drop_every: u32,
-    /// Every Nth frame from the wire comes twice; 0 is never.
+    /// Every Nth frame from the wire is duplicated; 0 is never.
     pub duplicate_every: u32,
-    /// Every Nth Rx write-back has its length field damaged; 0 is never.
+    /// Every Nth Rx write-back has a damaged length field; 0 is never.
     pub corrupt_every: u32,
     /// No DMA until this instant.
     pub stall_until: Option<Instant>,
-    /// Gone from the bus: reads give all ones, writes and frames vanish.
+    /// Removed from the bus: reads return all ones, writes and frames are dropped.
     pub unplugged: bool,
 }

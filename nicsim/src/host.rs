@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What a chip sees of everything around it: the guest's memory, its interrupt
-//! vectors, the Tx FIFO towards the wire, and how time passes.
+//! The environment of a chip: guest memory, interrupt vectors, the Tx FIFO towards the
+//! wire, and timing.
 
 use std::time::{Duration, Instant};
 
@@ -9,24 +9,24 @@ use crate::fault::Faults;
 use crate::memory::{DmaFault, GuestMemory};
 use crate::msix::Msix;
 
-/// When the chip does what it may do late. The default is lockstep: all at once,
-/// before the access that caused it is answered.
+/// Delays that a chip is free to choose. The default is lockstep: none, so that all work
+/// is done before the reply to the access that caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// A tail write is acted on this much later.
+    /// Delay of a tail write.
     pub tail_delay: Duration,
-    /// Completed descriptors are written back when this many of a ring are due ...
+    /// Completed descriptors of a ring are written back in groups of this size ...
     pub writeback_group: u32,
-    /// ... or when the oldest has waited this long.
+    /// ... or after this delay of the oldest one.
     pub writeback_delay: Duration,
-    /// Each interrupt is held back this long, those that come meanwhile join it.
+    /// Delay of an interrupt; further interrupts within it are merged.
     pub irq_delay: Duration,
-    /// Whether the throttling intervals that the driver sets are kept.
+    /// Whether interrupts keep the throttling intervals that the driver sets.
     pub throttle: bool,
 }
 
 impl Timing {
-    /// All at once.
+    /// No delays.
     pub const LOCKSTEP: Self = Self {
         tail_delay: Duration::ZERO,
         writeback_group: 1,
@@ -56,7 +56,7 @@ impl FrameQueue {
         self.lengths.push_back(frame.len() as u32);
     }
 
-    /// Moves the oldest frame into `frame`, whose content is replaced; false if none.
+    /// Moves the oldest frame to `frame`, whose content is replaced; false without one.
     pub fn pop(&mut self, frame: &mut Vec<u8>) -> bool {
         let Some(length) = self.lengths.pop_front() else {
             return false;
@@ -98,30 +98,30 @@ impl FrameQueue {
     }
 }
 
-/// The host side of one port.
+/// The environment of one port.
 #[derive(Debug)]
 pub struct Host {
-    /// The guest's memory as the IOMMU would let this function see it.
+    /// Guest memory that the function may access.
     pub memory: GuestMemory,
     /// Interrupt vectors.
     pub msix: Msix,
-    /// Misbehaviour seen.
+    /// Events so far.
     pub events: Events,
-    /// Faults asked for over the control socket.
+    /// Faults set over the control socket.
     pub faults: Faults,
-    /// When things are done that may be done late.
+    /// Delays.
     pub timing: Timing,
     /// Bus master enable of the PCI command register.
     pub bus_master: bool,
-    /// Tx FIFO: frames that left the rings and wait for the wire.
+    /// Tx FIFO: frames between the rings and the wire.
     pub tx: FrameQueue,
-    /// The time that the current turn of the loop takes as now.
+    /// Time of the current turn of the loop.
     pub now: Instant,
 }
 
 impl Host {
-    /// What the Tx FIFO takes before the chip stops fetching descriptors, in bytes.
-    /// The 82599 has 160 KB (data sheet, 7.2.1.2).
+    /// Capacity of the Tx FIFO, in bytes: a full one stops descriptor fetches. The 82599
+    /// has 160 KB (data sheet, 7.2.1.2).
     pub const TX_FIFO: usize = 160 * 1024;
 
     /// A host without memory; `label` names the port in logs.
@@ -138,23 +138,33 @@ impl Host {
         }
     }
 
-    /// Whether the chip may fetch one more frame from its Tx rings.
+    /// Whether the Tx FIFO has room for one more frame.
     pub fn tx_has_room(&self) -> bool {
         self.tx.bytes() < Self::TX_FIFO
     }
 
-    /// Whether DMA is allowed; notes it if not.
+    /// Whether a fault stops all DMA.
+    pub fn is_stalled(&self) -> bool {
+        let Faults {
+            unplugged,
+            stall_until,
+            ..
+        } = self.faults;
+        unplugged || stall_until.is_some_and(|until| until > self.now)
+    }
+
+    /// Whether DMA is allowed; an event if not.
     pub fn may_dma(&mut self) -> bool {
         if !self.bus_master {
             self.events
-                .note(Event::NotBusMaster, || "DMA was due".into());
+                .record(Event::NotBusMaster, || "DMA is due".into());
         }
         self.bus_master
     }
 
-    /// Counts a DMA that failed.
-    pub fn note_fault(&mut self, what: &str, fault: DmaFault) {
-        self.events.note(Event::DmaFault, || {
+    /// Counts a failed DMA.
+    pub fn record_fault(&mut self, what: &str, fault: DmaFault) {
+        self.events.record(Event::DmaFault, || {
             format!("{what} at {:#x}, {} bytes", fault.iova, fault.len)
         });
     }

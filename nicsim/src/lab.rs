@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The ports, and the one thread that serves them all.
+//! The ports, and the one thread that serves them.
 //!
-//! A turn of the loop: sleep until something is to be done; handle what clients sent;
-//! let the chips work and move frames until nothing moves any more; only then send the
-//! replies. So a guest whose writes are not posted stands still until all that its
-//! write causes has happened, on its own port and on those it is wired to.
+//! A turn of the loop sleeps until there is work, handles messages of clients, runs the
+//! chips and moves frames until no frame moves, and only then sends the replies. So a
+//! guest whose writes are not posted waits until all effects of its write are complete,
+//! on its own port and on connected ones.
 //!
 //! The work per turn is limited, so that no port starves another one.
 
@@ -18,29 +18,30 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde_json::{Map, Value, json};
+use vfio_bindings::bindings::vfio::VFIO_PCI_CONFIG_REGION_INDEX;
 
 use crate::chip::Chip;
 use crate::control::{self, Command};
 use crate::host::{Host, Timing};
 use crate::pci::{CONFIG_SIZE, ConfigSpace, Function};
-use crate::vfio_user::{Connection, Device, DmaMap, REGION_CONFIG};
+use crate::vfio_user::{Connection, Device, DmaMap};
 use crate::wire::sink::CountingSink;
 use crate::wire::{Attachment, Next, Sink};
 
-/// Messages of a client that are handled in a turn.
+/// Messages of a client per turn.
 const MESSAGES: usize = 256;
-/// Frames that a port moves in a round, in each direction.
+/// Frames of a port per round, in each direction.
 const FRAMES: usize = 64;
-/// Rounds of a turn.
+/// Rounds per turn.
 const ROUNDS: usize = 32;
-/// A source that can wait does so while more than this waits in the chip, in bytes.
+/// Backlog of the chip, in bytes, above which a source with back-pressure waits.
 const BACKLOG: usize = 8 * 1024;
 
-/// One PCI function: its chip, its client, and what its cable goes to.
+/// One PCI function: its chip, its client, and its wire.
 pub struct Port {
     /// The model.
     pub chip: Box<dyn Chip>,
-    /// What the model sees of everything around it.
+    /// The environment of the model.
     pub host: Host,
     /// The other end of the wire.
     pub attachment: Attachment,
@@ -52,22 +53,22 @@ pub struct Port {
     record: Option<Box<dyn Sink>>,
     trace: Option<BufWriter<File>>,
     tally: Tally,
-    /// When the chip is to be run again at the latest.
+    /// When the chip has to run next.
     chip_due: Option<Instant>,
-    /// The peer sent XOFF, and no XON yet.
+    /// The peer sent XOFF and no XON since.
     paused: bool,
-    /// What the source said last; none while the chip takes no more.
+    /// Last result of the source; none while the chip accepts no frames.
     source: Option<Next>,
 }
 
-/// What passed through a port so far.
+/// Traffic counters of a port.
 #[derive(Debug, Default)]
 struct Tally {
     /// Register accesses.
     reads: u64,
     writes: u64,
-    /// Frames that arrived from the wire; those that faults did not drop, or doubled;
-    /// those that the chip sent.
+    /// Frames that arrived from the wire; those passed to the chip, after drops and
+    /// duplicates by faults; those that the chip sent.
     arrived: u64,
     to_chip: u64,
     from_chip: u64,
@@ -102,12 +103,12 @@ impl Port {
         port
     }
 
-    /// What passes in both directions goes to `record` too.
+    /// Frames of both directions are also passed to `record`.
     pub fn set_record(&mut self, record: Box<dyn Sink>) {
         self.record = Some(record);
     }
 
-    /// Register accesses are written to the file at `path`: a line for each, `R` or `W`,
+    /// Register accesses are written to the file at `path`: a line each, `R` or `W`,
     /// offset and value in hexadecimal.
     ///
     /// # Errors
@@ -122,7 +123,7 @@ impl Port {
         self.chip.set_link(&mut self.host, up);
     }
 
-    /// All counters, as the control socket shows them.
+    /// All counters, in the form of the control socket.
     pub fn counters(&self) -> Value {
         let object = |pairs: Vec<(&str, u64)>| -> Map<String, Value> {
             pairs
@@ -150,12 +151,12 @@ impl Port {
         })
     }
 
-    /// Whether there are messages that were received and not handled yet.
+    /// Whether there are received messages to handle.
     fn has_work(&self) -> bool {
         self.connection.as_ref().is_some_and(Connection::has_work)
     }
 
-    /// What to poll for the client: that it comes, sends, or takes its replies.
+    /// What to poll for the client: a connection, messages, or room for replies.
     fn poll_fd(&self) -> PollFd<'_> {
         match &self.connection {
             Some(connection) => {
@@ -165,7 +166,7 @@ impl Port {
         }
     }
 
-    /// Accepts a client, or handles what it sent.
+    /// Accepts a client, or handles its messages.
     fn serve(&mut self) {
         let Some(mut connection) = self.connection.take() else {
             let accepted = self.listener.accept().ok();
@@ -178,7 +179,7 @@ impl Port {
         }
     }
 
-    /// Sends the replies that wait.
+    /// Sends pending replies.
     fn answer(&mut self) {
         let Some(connection) = &mut self.connection else {
             return;
@@ -188,7 +189,7 @@ impl Port {
         }
     }
 
-    /// The client is gone, or is sent away. The next one finds the device as new.
+    /// The connection ended. The next client finds the device reset.
     fn disconnect(&mut self, error: &io::Error) {
         if error.kind() != ErrorKind::UnexpectedEof {
             eprintln!("nicsim: {}: connection ended: {error}", self.label);
@@ -199,7 +200,7 @@ impl Port {
         self.reset();
     }
 
-    /// Lets the chip do what is due.
+    /// Runs the chip.
     fn run(&mut self, now: Instant) {
         self.host.now = now;
         self.chip_due = None;
@@ -210,7 +211,7 @@ impl Port {
         }
     }
 
-    /// Sets a fault, or ends all. After one was pulled out, it is another card that is put in.
+    /// Sets a fault, or ends all. The end of an unplug is a reset: it is a new NIC.
     fn fault(&mut self, fault: control::Fault) {
         let unplugged = self.host.faults.unplugged;
         fault.apply(&mut self.host.faults, Instant::now());
@@ -219,7 +220,7 @@ impl Port {
         }
     }
 
-    /// The peer says whether the port has to pause; the chip counts each time it begins.
+    /// Whether the peer pauses the port; the chip counts the start of each pause.
     fn pause(&mut self, paused: bool) {
         if paused && !self.paused {
             self.chip.xoff_received();
@@ -227,7 +228,7 @@ impl Port {
         self.paused = paused;
     }
 
-    /// Takes the next frame that the chip sends; false if there is none.
+    /// Takes the next frame that the chip sends; false without one.
     fn send(&mut self, frame: &mut Vec<u8>) -> bool {
         let sent = self.host.tx.pop(frame);
         if sent {
@@ -257,7 +258,7 @@ impl Port {
         }
     }
 
-    /// Lets the source give frames; true if there was one.
+    /// Receives frames from the source; true if there was one.
     fn feed(&mut self, frame: &mut Vec<u8>) -> bool {
         let mut moved = false;
         for _ in 0..FRAMES {
@@ -283,14 +284,14 @@ impl Port {
         let full = self.host.faults.unplugged
             || !self.chip.rx_enabled()
             || self.chip.rx_backlog() > BACKLOG;
-        // Every peer heeds pause frames; only one that can wait applies back-pressure by itself.
-        if paused || (full && source.patient()) {
+        // Every peer obeys pause frames; some sources also apply back-pressure.
+        if paused || (full && source.back_pressure()) {
             return None;
         }
         Some(source.next(self.host.now, frame))
     }
 
-    /// The descriptor that tells when the source has frames again, if it waits for it.
+    /// File descriptor of an idle source, which is readable when it has frames.
     fn source_fd(&self) -> Option<PollFd<'_>> {
         match &self.attachment {
             Attachment::Open {
@@ -303,7 +304,7 @@ impl Port {
         }
     }
 
-    /// When something is due on this port.
+    /// When this port has work next.
     fn due(&self) -> Option<Instant> {
         let source = match self.source {
             Some(Next::At(instant)) => Some(instant),
@@ -312,7 +313,7 @@ impl Port {
         [self.chip_due, source].into_iter().flatten().min()
     }
 
-    /// Writes out what is buffered.
+    /// Writes buffered data.
     fn flush(&mut self) {
         if let Attachment::Open { sink, .. } = &mut self.attachment {
             sink.flush();
@@ -329,7 +330,7 @@ impl Port {
         let Some(trace) = &mut self.trace else {
             return;
         };
-        // A full disk ends the trace, not the card.
+        // A write error, such as a full disk, does not affect the NIC.
         let _ = write!(trace, "{kind} {offset:05x} ");
         for byte in data.iter().rev() {
             let _ = write!(trace, "{byte:02x}");
@@ -337,7 +338,7 @@ impl Port {
         let _ = writeln!(trace);
     }
 
-    /// What `gen` and `sink` ask for.
+    /// Executes `gen` and `sink`.
     fn command(&mut self, to_source: bool, words: &[String]) -> Result<Value, String> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match &mut self.attachment {
@@ -346,7 +347,7 @@ impl Port {
                 ..
             } if to_source => source.command(&words),
             Attachment::Open { sink, .. } if !to_source => sink.command(&words),
-            _ => Err(format!("nothing of that kind is wired to {}", self.label)),
+            _ => Err(format!("no such source or sink at {}", self.label)),
         }
     }
 }
@@ -355,7 +356,7 @@ impl Device for Port {
     fn region_size(&self, region: u32) -> u64 {
         match region {
             0 => self.function.bar0_size,
-            REGION_CONFIG => CONFIG_SIZE as u64,
+            VFIO_PCI_CONFIG_REGION_INDEX => CONFIG_SIZE as u64,
             bar if bar == u32::from(self.function.msix.bar) => {
                 self.function.msix.bar_size
             }
@@ -376,9 +377,9 @@ impl Device for Port {
                 self.chip.read(&mut self.host, offset, data);
                 self.trace('R', offset, data);
             }
-            REGION_CONFIG => self.config.read(offset, data),
-            // Of the MSI-X BAR only the pending bits get here: vectors that are masked
-            // are QEMU's, from here they have gone out.
+            VFIO_PCI_CONFIG_REGION_INDEX => self.config.read(offset, data),
+            // Only reads of the pending bits of the MSI-X BAR arrive here. They are zero:
+            // QEMU handles masked vectors.
             _ => data.fill(0),
         }
     }
@@ -392,7 +393,7 @@ impl Device for Port {
                 self.trace('W', offset, data);
                 self.chip.write(&mut self.host, offset, data);
             }
-            REGION_CONFIG => {
+            VFIO_PCI_CONFIG_REGION_INDEX => {
                 let asleep = self.config.is_asleep();
                 self.config.write(offset, data);
                 self.host.bus_master = self.config.bus_master();
@@ -443,16 +444,16 @@ impl Device for Port {
 pub struct Lab {
     ports: Vec<Port>,
     control: Option<control::Server>,
-    /// Which of the ports' clients have something, and at the end the control socket.
+    /// Which clients of the ports have input, and at the end the control socket.
     ready: Vec<bool>,
-    /// The frame on its way.
+    /// The frame in transit.
     frame: Vec<u8>,
     quit: bool,
 }
 
 impl Lab {
     /// Adds a port that listens at `socket`, where a stale socket file is replaced, and
-    /// returns its number. It is wired to a sink that counts.
+    /// returns its number. Its peer is a counting sink.
     ///
     /// # Errors
     /// Those of [`control::listen`].
@@ -474,20 +475,20 @@ impl Lab {
         &self.ports
     }
 
-    /// The ports, to be changed.
+    /// The ports, mutable.
     pub fn ports_mut(&mut self) -> &mut [Port] {
         &mut self.ports
     }
 
-    /// Commands come from there.
+    /// Sets the control socket.
     pub fn set_control(&mut self, control: control::Server) {
         self.control = Some(control);
     }
 
-    /// Serves all until the command `quit`.
+    /// Serves all ports until the command `quit`.
     ///
     /// # Errors
-    /// Those of `poll`, which do not come from outside.
+    /// Those of `poll`.
     pub fn run(&mut self) -> io::Result<()> {
         let mut busy = true;
         while !self.quit {
@@ -498,8 +499,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Waits until something is to be done; if that is so already (`busy`), only looks
-    /// which clients have something.
+    /// Waits for work; if there is some already (`busy`), only polls the clients.
     fn wait(&mut self, busy: bool) -> io::Result<()> {
         let due = self.ports.iter().filter_map(Port::due).min();
         let until = |due: Instant| due.saturating_duration_since(Instant::now());
@@ -521,7 +521,7 @@ impl Lab {
         fds.extend(control.iter().flat_map(control::Server::fds));
         let clients = fds.len();
         fds.extend(ports.iter().filter_map(Port::source_fd));
-        // Longer than `Timespec` can say is as good as for ever.
+        // A timeout beyond `Timespec` is none.
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -534,7 +534,7 @@ impl Lab {
         Ok(())
     }
 
-    /// One turn; true if there is more to do at once.
+    /// One turn; true if there is more work.
     fn turn(&mut self) -> bool {
         for (port, ready) in self.ports.iter_mut().zip(&self.ready) {
             if *ready || port.has_work() {
@@ -549,7 +549,7 @@ impl Lab {
         busy || self.ports.iter().any(Port::has_work)
     }
 
-    /// Lets each chip work and moves some frames; true if any frame moved.
+    /// Runs each chip and moves some frames; true if any frame moved.
     fn round(&mut self) -> bool {
         let now = Instant::now();
         let mut moved = false;
@@ -596,7 +596,7 @@ impl Lab {
         }
     }
 
-    /// Does what the control socket asks for.
+    /// Executes a command of the control socket.
     fn execute(&mut self, command: Command) -> Result<Value, String> {
         match command {
             Command::Counters => {
@@ -622,10 +622,10 @@ impl Lab {
     fn port(&mut self, number: usize) -> Result<&mut Port, String> {
         self.ports
             .get_mut(number)
-            .ok_or_else(|| format!("there is no port {number}"))
+            .ok_or_else(|| format!("no port {number}"))
     }
 
-    /// Plugs a port's cable in or out: both of its ends see that.
+    /// Plugs a port's cable in or out: this affects both ends.
     fn set_link(&mut self, number: usize, up: bool) -> Result<(), String> {
         let port = self.port(number)?;
         port.host.now = Instant::now();
@@ -652,7 +652,7 @@ mod tests {
     use super::*;
     use crate::vfio_user::tests as client;
 
-    /// What a test sees and sets of its chip.
+    /// State of a chip that a test sets and checks.
     #[derive(Default)]
     struct State {
         received: Vec<Vec<u8>>,
@@ -664,7 +664,7 @@ mod tests {
         due: Option<Instant>,
     }
 
-    /// Register 0 sends frames: as many as the value says, of 60 bytes, numbered.
+    /// A write to register 0 sends that many frames of 60 bytes, numbered.
     struct TestChip(Rc<RefCell<State>>);
 
     impl Chip for TestChip {
@@ -674,7 +674,7 @@ mod tests {
         fn reset(&mut self, _host: &mut Host) {
             self.0.borrow_mut().log.push("reset".into());
         }
-        // Accesses of any width are the same to it
+        // Accesses of any width are valid
         fn read(&mut self, _host: &mut Host, offset: u64, data: &mut [u8]) {
             data.fill(offset as u8);
         }
@@ -718,11 +718,11 @@ mod tests {
         }
     }
 
-    /// Gives as many frames as are left, then says `last`.
+    /// Returns `left` frames, then `last`.
     struct TestSource {
         left: usize,
         last: Next,
-        patient: bool,
+        back_pressure: bool,
     }
 
     impl crate::wire::Source for TestSource {
@@ -734,8 +734,8 @@ mod tests {
             *frame = vec![9; 1000];
             Next::Frame
         }
-        fn patient(&self) -> bool {
-            self.patient
+        fn back_pressure(&self) -> bool {
+            self.back_pressure
         }
         fn counters(&self) -> Value {
             json!({ "left": self.left })
@@ -745,18 +745,18 @@ mod tests {
         }
     }
 
-    fn source(left: usize, last: Next, patient: bool) -> Attachment {
+    fn source(left: usize, last: Next, back_pressure: bool) -> Attachment {
         Attachment::Open {
             source: Some(Box::new(TestSource {
                 left,
                 last,
-                patient,
+                back_pressure,
             })),
             sink: Box::new(CountingSink::new(false)),
         }
     }
 
-    /// A lab in a folder of its own.
+    /// A lab with a folder of its own.
     struct Bench {
         lab: Lab,
         folder: PathBuf,
@@ -800,7 +800,7 @@ mod tests {
             self.lab.turn()
         }
 
-        /// Numbers of the frames that a chip got, which are forgotten.
+        /// Takes the numbers of the frames that a chip received.
         fn received(&self, port: usize) -> Vec<u8> {
             let mut state = self.states[port].borrow_mut();
             std::mem::take(&mut state.received)
@@ -855,7 +855,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_client_finds_the_device_as_new() {
+    fn the_next_client_finds_a_reset_device() {
         let mut bench = Bench::new("reconnect", 1);
         let stream = bench.connect(0);
         let fd = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
@@ -879,7 +879,7 @@ mod tests {
         assert_eq!(client::reply(&stream).2.last(), Some(&1));
     }
 
-    /// A page of memory to be mapped.
+    /// A page of memory to map.
     struct GuestFile(OwnedFd);
 
     impl GuestFile {
@@ -892,7 +892,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_talks_nonsense_is_sent_away() {
+    fn an_invalid_message_ends_the_connection() {
         let mut bench = Bench::new("nonsense", 1);
         let stream = bench.connect(0);
         client::send_fds(&stream, &[0xFF; 64], &[]);
@@ -902,7 +902,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_is_answered_after_its_frames_arrived() {
+    fn the_reply_to_a_write_follows_its_frames() {
         let mut bench = Bench::new("lockstep", 2);
         bench.lab.ports[0].attachment = Attachment::Cable(1);
         bench.lab.ports[1].attachment = Attachment::Cable(0);
@@ -958,7 +958,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unplugged_card_is_gone() {
+    fn an_unplugged_nic_does_not_answer() {
         let mut bench = Bench::new("unplugged", 2);
         bench.lab.ports[0].attachment = Attachment::Cable(1);
         bench.lab.ports[1].attachment = Attachment::Cable(0);
@@ -982,8 +982,8 @@ mod tests {
     }
 
     #[test]
-    fn a_patient_source_waits_for_the_chip() {
-        let mut bench = Bench::new("patient", 1);
+    fn a_source_with_back_pressure_waits_for_the_chip() {
+        let mut bench = Bench::new("back-pressure", 1);
         bench.lab.ports[0].attachment = source(100, Next::Idle, true);
         bench.turn();
         assert_eq!(bench.received(0).len(), BACKLOG / 1000 + 1);
@@ -1013,7 +1013,7 @@ mod tests {
     }
 
     #[test]
-    fn sleeps_until_something_is_due() {
+    fn sleeps_until_work_is_due() {
         let mut bench = Bench::new("due", 1);
         assert_eq!(bench.lab.ports[0].due(), None);
         let soon = Instant::now() + Duration::from_millis(1);
@@ -1030,7 +1030,7 @@ mod tests {
     }
 
     #[test]
-    fn the_link_of_a_cable_has_two_ends() {
+    fn both_ends_of_a_cable_lose_the_link() {
         let mut bench = Bench::new("link", 3);
         bench.lab.ports[0].attachment = Attachment::Cable(2);
         bench.lab.execute("link 0 down".parse().unwrap()).unwrap();
@@ -1063,7 +1063,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_until_told_to_quit() {
+    fn runs_until_quit() {
         let mut bench = Bench::new("quit", 1);
         let path = bench.folder.join("control");
         bench.lab.set_control(control::Server::bind(&path).unwrap());

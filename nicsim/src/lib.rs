@@ -10,10 +10,9 @@
 //! ```
 //!
 //! One thread serves all ports ([`lab`]), so that a register write, the DMA that it
-//! causes and the answer to the next register read have one order, as on PCI.
-//! Whatever comes from a guest is taken for hostile: it is masked, counted in
-//! [`event::Events`] and logged once; it never ends the program. All `unsafe` is in
-//! [`memory`].
+//! causes and the reply to the next register read have one order, as on PCI. All input
+//! from a guest is hostile: it is masked, counted in [`event::Events`] and logged once;
+//! it never ends the program. All `unsafe` is in [`memory`].
 #![deny(unsafe_code)]
 
 pub mod chip;

@@ -15,11 +15,11 @@ use nicsim::host::Timing;
 use nicsim::lab::Lab;
 use nicsim::wire::spec::{self, Connection, FORMS, Wire};
 
-/// What `--port` can name.
+/// The models for `--port`.
 struct Model {
     name: &'static str,
     meaning: &'static str,
-    /// Makes a card with this address.
+    /// Creates a NIC with this address.
     make: fn([u8; 6]) -> Box<dyn Chip>,
 }
 
@@ -38,21 +38,21 @@ const MODELS: [Model; 2] = [
 
 const EXAMPLES: &str = "\
 Examples:
-  Two cards, joined by a cable; the second's traffic goes to a capture, too:
+  Two NICs connected by a cable, with a capture at the second one:
     nicsim --port 82599:nic0.sock --port 82599:nic1.sock \\
       --wire cable:0-1 --wire record:1,file=nic1.pcap
 
-  A card that gets 64-byte frames of 16 flows as fast as it takes them, and a check of
-  what comes back:
+  A NIC that receives 64-byte frames of 16 flows as fast as it accepts them, and a check of
+  the frames that it sends:
     nicsim --port 82599:nic0.sock --wire gen:0,flows=16 --wire sink:0,verify \\
       --control control.sock
     echo counters | socat - UNIX:control.sock
 
-  A card on the host's network:
+  A NIC on the host's network:
     nicsim --port 82599:nic0.sock,mac=02:00:00:00:00:01 --wire tap:0,name=nic0
     ip address add 192.0.2.1/24 dev nic0; ip link set nic0 up
 
-  A guest with the card (nicsim has to run already):
+  A guest with the NIC (start nicsim first):
     qemu-system-x86_64 -machine q35,memory-backend=mem \\
       -object memory-backend-memfd,id=mem,size=1G,share=on \\
       -device pcie-root-port,id=root0,chassis=1 \\
@@ -60,26 +60,26 @@ Examples:
         \"socket\": {\"type\": \"unix\", \"path\": \"nic0.sock\"}}' ...
 ";
 
-/// Models of network cards, served to QEMU's vfio-user-pci.
+/// Models of NICs, served to QEMU's vfio-user-pci.
 ///
-/// Each --port is one card, a PCI function of its own, on a socket of its own. nicsim
-/// runs until it is killed or told to quit; a guest may come and go.
+/// Each --port is one NIC: a PCI function with a socket. nicsim runs until it is killed
+/// or gets the command quit; guests may connect one after the other.
 #[derive(Debug, Parser)]
 #[command(version, after_help = after_help())]
 struct Args {
-    /// A card and its socket; the first one is port 0.
+    /// A NIC and its socket; the first one is port 0.
     #[arg(long = "port", value_name = "MODEL:SOCKET[,mac=MAC]", required = true)]
     ports: Vec<PortArg>,
 
-    /// What hangs on a port, see below; without, frames are counted and dropped.
+    /// Peer of a port, see below; without one, frames are counted and dropped.
     #[arg(long = "wire", value_name = "KIND:PORT[,OPTION...]")]
     wires: Vec<Wire>,
 
-    /// When cards do what they may do late, see below.
+    /// Delays of write-backs and interrupts, see below.
     #[arg(long, value_name = "NAME", default_value = "lockstep", value_parser = timing)]
     timing: Timing,
 
-    /// Takes commands, see below, one per line, and answers each with a line of JSON.
+    /// Socket for commands, see below: one per line, each replied to with a line of JSON.
     #[arg(long, value_name = "SOCKET")]
     control: Option<PathBuf>,
 
@@ -109,10 +109,7 @@ impl FromStr for PortArg {
             .iter()
             .position(|name| *name == model)
             .ok_or_else(|| {
-                format!(
-                    "no model is called '{model}'; there are: {}",
-                    names.join(", ")
-                )
+                format!("unknown model '{model}'; known are: {}", names.join(", "))
             })?;
         let (socket, options) = rest.split_once(',').unwrap_or((rest, ""));
         if socket.is_empty() {
@@ -122,7 +119,7 @@ impl FromStr for PortArg {
         let mac = options.value("mac").map(parse_mac).transpose()?;
         options
             .end()
-            .map_err(|error| format!("{error}; there is: mac=MAC"))?;
+            .map_err(|error| format!("{error}; known is: mac=MAC"))?;
         Ok(Self {
             model,
             socket: socket.into(),
@@ -132,7 +129,7 @@ impl FromStr for PortArg {
 }
 
 impl PortArg {
-    /// The address given, or one by the number of the port.
+    /// The address of the option, or one by the number of the port.
     fn mac(&self, port: usize) -> [u8; 6] {
         let [.., high, low] = port.to_be_bytes();
         self.mac.unwrap_or([0x02, 0x6e, 0x73, 0, high, low])
@@ -148,7 +145,7 @@ fn parse_mac(text: &str) -> Result<[u8; 6], String> {
     match <[u8; 6]>::try_from(bytes) {
         Ok(mac) if text.len() == 17 && mac[0] & 1 == 0 && mac != [0; 6] => Ok(mac),
         _ => Err(format!(
-            "mac={text} is not the address of one card, such as 02:00:00:00:00:01"
+            "mac={text} is not the address of one NIC, such as 02:00:00:00:00:01"
         )),
     }
 }
@@ -176,7 +173,7 @@ impl FromStr for TraceArg {
     }
 }
 
-/// The part of the help text that tables make, and the examples.
+/// The part of the help text from tables, and the examples.
 fn after_help() -> String {
     let mut text = String::new();
     let mut section = |title: &str, rows: &[(&str, &str)]| {
@@ -214,7 +211,7 @@ fn run(args: &Args) -> Result<(), String> {
         .map_err(|error| format!("stopped: {error}"))
 }
 
-/// Sockets last: who waits for them finds all the rest done.
+/// Sockets last: when they exist, everything else is ready.
 fn build(args: &Args) -> Result<Lab, String> {
     let macs: Vec<_> = args
         .ports
@@ -269,17 +266,17 @@ fn add_trace(lab: &mut Lab, TraceArg { port, file }: &TraceArg) -> Result<(), St
         .map_err(|error| format!("{option}: {error}"))
 }
 
-/// What to say when a socket cannot be bound.
+/// The remedy when a socket cannot be bound.
 fn refused(option: &str, error: &std::io::Error) -> String {
-    let way_out = match error.kind() {
+    let remedy = match error.kind() {
         std::io::ErrorKind::AddrInUse => {
-            "; another program serves that socket, or it is a file: end it, or give \
+            "; another program serves that socket, or it is a file: end it, or use \
              another path"
         }
-        std::io::ErrorKind::InvalidInput => "; give a path of less than 108 bytes",
-        _ => "; give a path in a folder that exists and can be written",
+        std::io::ErrorKind::InvalidInput => "; use a path of less than 108 bytes",
+        _ => "; use a path in a folder that exists and can be written",
     };
-    format!("{option}: {error}{way_out}")
+    format!("{option}: {error}{remedy}")
 }
 
 #[cfg(test)]
@@ -324,19 +321,19 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_option_and_the_way_out() {
+    fn errors_name_the_option_and_the_remedy() {
         let cases = [
             ("nicsim", "--port", "MODEL:SOCKET"),
             ("nicsim --port nic0", "--port", "82599:nic0.sock"),
-            ("nicsim --port e1000:x", "--port", "there are: 82599"),
+            ("nicsim --port e1000:x", "--port", "known are: 82599"),
             ("nicsim --port 82599:", "--port", "path of the socket"),
             ("nicsim --port 82599:x,mac=1:2", "--port", "such as 02:"),
             (
                 "nicsim --port 82599:x,mac=01:00:00:00:00:01",
                 "--port",
-                "of one card",
+                "of one NIC",
             ),
-            ("nicsim --port 82599:x,mtu=9", "--port", "there is: mac=MAC"),
+            ("nicsim --port 82599:x,mtu=9", "--port", "known is: mac=MAC"),
             (
                 "nicsim --port 82599:x --wire gen:0,size=9",
                 "--wire",
@@ -360,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_are_right() {
+    fn the_examples_are_valid() {
         let text = EXAMPLES.replace("\\\n", " ");
         let lines = text
             .lines()
@@ -381,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn building_says_what_is_wrong() {
+    fn building_reports_errors() {
         let error = |line: &str| build(&parse(line).unwrap()).err().unwrap();
         let lost = "nicsim --port 82599:/nonexistent/x.sock";
         assert!(error(lost).contains("--port 82599:/nonexistent/x.sock: "));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The guest's memory, mapped from the file descriptors that QEMU hands over.
-//! The only module with `unsafe`.
+//! Guest memory, mapped from the file descriptors that QEMU passes. The only module with
+//! `unsafe`.
 //!
-//! Addresses are those that the guest programs into the card (IOVAs; without a virtual
-//! IOMMU: guest physical addresses). The guest may change any byte at any time, so no
-//! Rust reference to its memory ever exists: bytes are copied in and out, words that
-//! hand over ownership (DD bits, heads) are single atomic accesses.
+//! Addresses are those that the guest programs into the NIC (IOVAs; without a virtual
+//! IOMMU: guest physical addresses). The guest may change any byte at any time, so there
+//! is no Rust reference to its memory: bytes are copied in and out, words that pass
+//! ownership (DD bits, heads) are single atomic accesses.
 //!
-//! A client that truncates its file after mapping it gets this process a SIGBUS. QEMU
-//! does not; the length of the file is checked when it is mapped.
+//! A client that truncates its file after mapping it causes a SIGBUS in this process.
+//! QEMU does not truncate it. The length of the file is checked when it is mapped.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -21,13 +21,13 @@ use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Maps start and end at multiples of this, in bytes.
+/// Alignment of maps, in bytes.
 pub const PAGE: u64 = 4096;
 
-/// More maps than this are refused.
+/// Maximum number of maps.
 pub const MAX_MAPS: usize = 65_535;
 
-/// An access to what is not the guest's memory, or not to be written.
+/// An access to memory that is not mapped, or a write to read-only memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DmaFault {
     /// First address of the access.
@@ -36,7 +36,7 @@ pub struct DmaFault {
     pub len: u64,
 }
 
-/// Pages of a file in this process; gone when dropped.
+/// Pages of a file in this process, unmapped on drop.
 #[derive(Debug)]
 struct Pages {
     base: NonNull<u8>,
@@ -44,12 +44,12 @@ struct Pages {
 }
 
 impl Pages {
-    /// Maps `len` bytes of `fd` from `offset`; all three were checked by the caller.
+    /// Maps `len` bytes of `fd` from `offset`; the caller validates all three.
     fn new(fd: &OwnedFd, offset: u64, len: usize, writable: bool) -> io::Result<Self> {
         let mut protection = ProtFlags::READ;
         protection.set(ProtFlags::WRITE, writable);
-        // SAFETY: a new mapping at a place that the kernel chooses; no reference to
-        // its content is ever made.
+        // SAFETY: a new mapping at an address that the kernel chooses; there are no
+        // references to its content.
         let base = unsafe {
             mmap(
                 ptr::null_mut(),
@@ -81,7 +81,7 @@ struct Map {
     /// Last address, so that a map may end at the end of the address space.
     last: u64,
     writable: bool,
-    /// None: the client gave no file (ROM); not accessible.
+    /// None: the client passed no file (ROM), so it is not accessible.
     pages: Option<Pages>,
 }
 
@@ -108,7 +108,7 @@ struct Piece {
 pub struct GuestMemory {
     /// Sorted by address, without overlaps.
     maps: Vec<Map>,
-    /// Where the last lookup hit: rings and buffers mostly lie in one map.
+    /// Index of the last hit: most rings and buffers are in one map.
     hit: Cell<usize>,
 }
 
@@ -121,7 +121,7 @@ impl GuestMemory {
     /// Memory of zeros: `size` bytes at `iova`, both multiples of [`PAGE`].
     ///
     /// # Errors
-    /// As [`Self::map`], and those of making an anonymous file.
+    /// As [`Self::map`], and those of creating an anonymous file.
     pub fn with_ram(iova: u64, size: u64) -> io::Result<Self> {
         let file = memfd_create("ram", MemfdFlags::CLOEXEC)?;
         ftruncate(&file, size)?;
@@ -131,12 +131,12 @@ impl GuestMemory {
     }
 
     /// Makes `size` bytes at `iova` accessible: the part of the file from the offset on.
-    /// Without a file they count as mapped and each access faults.
+    /// Without a file they are mapped, but each access faults.
     ///
     /// # Errors
-    /// `EINVAL` if something is not a multiple of [`PAGE`] or beyond the end of the
-    /// file or of the address space, `EEXIST` if it overlaps an earlier map, `ENOSPC`
-    /// if there are too many, and those of `mmap`.
+    /// `EINVAL` for an address, size or offset that is no multiple of [`PAGE`] or beyond
+    /// the end of the file or of the address space, `EEXIST` if it overlaps an earlier
+    /// map, `ENOSPC` if there are [`MAX_MAPS`] maps, and those of `mmap`.
     pub fn map(
         &mut self,
         iova: u64,
@@ -167,10 +167,10 @@ impl GuestMemory {
         Ok(())
     }
 
-    /// Removes all maps that lie inside the range.
+    /// Removes all maps inside the range.
     ///
     /// # Errors
-    /// `EINVAL`, and nothing is removed, if the range is none or a map is only partly
+    /// `EINVAL`, and no map is removed, if the range is invalid or a map is only partly
     /// inside.
     pub fn unmap(&mut self, iova: u64, size: u64) -> io::Result<()> {
         let last = last_address(iova, size)?;
@@ -228,14 +228,14 @@ impl GuestMemory {
         Ok(())
     }
 
-    /// Reads a little-endian word in one access; what is read later is not older.
+    /// Reads a little-endian word in one access, before all later reads (acquire).
     ///
     /// # Errors
     /// A fault if it is not accessible or `iova` is not a multiple of 8.
     pub fn read_u64(&self, iova: u64) -> Result<u64, DmaFault> {
         let word = self.word(iova, Access::Read)?;
-        // SAFETY: valid, aligned (see `word`), and only accessed atomically here; what
-        // the guest does at the same time is as another device's access.
+        // SAFETY: valid, aligned (see `word`), and only accessed atomically here; a
+        // concurrent access of the guest is like that of another device.
         let value = unsafe { AtomicU64::from_ptr(word) }.load(Ordering::Acquire);
         Ok(u64::from_le(value))
     }
@@ -251,8 +251,7 @@ impl GuestMemory {
         Ok(u32::from_le(value))
     }
 
-    /// Writes a little-endian word in one access; the guest that sees it sees all
-    /// earlier writes.
+    /// Writes a little-endian word in one access, after all earlier writes (release).
     ///
     /// # Errors
     /// A fault if it is not writable or `iova` is not a multiple of 8.
@@ -274,12 +273,12 @@ impl GuestMemory {
         Ok(())
     }
 
-    /// Where the word at `iova` is, aligned to its size.
+    /// Pointer to the word at `iova`, aligned to its size.
     fn word<T>(&self, iova: u64, access: Access) -> Result<*mut T, DmaFault> {
         let len = size_of::<T>();
         let piece = self.piece(iova, len, access)?;
         // Maps begin and end at pages, so an aligned address is an aligned pointer and
-        // the word lies in one map.
+        // the word is in one map.
         if iova % len as u64 == 0 && piece.len == len {
             Ok(piece.start.cast())
         } else {
@@ -305,7 +304,7 @@ impl GuestMemory {
         Ok(())
     }
 
-    /// As much of the range as lies in the map of its first byte.
+    /// The part of the range that is in the map of its first byte.
     fn piece(&self, iova: u64, len: usize, access: Access) -> Result<Piece, DmaFault> {
         let fault = DmaFault {
             iova,
@@ -318,7 +317,7 @@ impl GuestMemory {
         }
         let offset = (iova - map.iova) as usize;
         let len = len.min(pages.len - offset);
-        // SAFETY: `offset` is below the length of the mapping: `find` saw to it.
+        // SAFETY: `offset` is less than the length of the mapping, which `find` ensures.
         let start = unsafe { pages.base.as_ptr().add(offset) };
         Ok(Piece { start, len })
     }
@@ -449,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_maps_are_refused() {
+    fn invalid_maps_are_rejected() {
         let mut memory = GuestMemory::with_ram(4 * PAGE, 2 * PAGE).unwrap();
         let mut map = |iova, size, offset, pages| {
             errno(memory.map(iova, size, Some((file(pages), offset)), true))
@@ -474,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn unmap_takes_whole_maps_only() {
+    fn unmap_removes_whole_maps_only() {
         let mut memory = GuestMemory::new();
         for page in [1, 2, 5] {
             memory

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! MSI-X vectors. QEMU owns table and mask bits; here a vector is an eventfd.
+//! MSI-X vectors. QEMU owns the table and the mask bits; here a vector is an eventfd.
 
 use std::os::fd::OwnedFd;
 
@@ -13,8 +13,8 @@ struct Vector {
 }
 
 impl Vector {
-    /// Tells the client. A full eventfd (`EAGAIN`) is one that will be read anyway, and
-    /// what else a client gets wrong with its own descriptor is its loss.
+    /// Signals the client. A full eventfd (`EAGAIN`) is readable already. Other errors
+    /// are the client's, with its own file descriptor.
     fn signal(&self) {
         if let Some(fd) = &self.fd {
             let _ = rustix::io::write(fd, &1u64.to_ne_bytes());
@@ -24,15 +24,15 @@ impl Vector {
 
 /// The vectors of one function.
 ///
-/// QEMU takes all eventfds away and gives them back whenever the guest uses one vector
-/// more. What is raised in between is remembered: a lost edge would be a stuck queue.
+/// QEMU removes all eventfds and sets them again whenever the guest uses one more vector.
+/// Vectors raised in between stay pending: a lost edge would be a stuck queue.
 #[derive(Debug)]
 pub struct Msix {
     vectors: Vec<Vector>,
 }
 
 impl Msix {
-    /// `vectors` vectors that nobody listens to.
+    /// `vectors` vectors without eventfds.
     pub fn new(vectors: usize) -> Self {
         Self {
             vectors: std::iter::repeat_with(Vector::default)
@@ -46,13 +46,13 @@ impl Msix {
         self.vectors.len()
     }
 
-    /// Whether there are no vectors at all.
+    /// Whether there are no vectors.
     pub fn is_empty(&self) -> bool {
         self.vectors.is_empty()
     }
 
-    /// Sets or takes away the eventfd of a vector. A pending vector fires at once. The
-    /// descriptor is made non-blocking, so that no client can make the program wait.
+    /// Sets or removes the eventfd of a vector. A pending vector fires at once. The file
+    /// descriptor becomes non-blocking, so that no client can block the program.
     pub fn set_fd(&mut self, vector: usize, fd: Option<OwnedFd>) {
         let Some(vector) = self.vectors.get_mut(vector) else {
             return;
@@ -67,14 +67,14 @@ impl Msix {
         }
     }
 
-    /// Takes all eventfds away; what is pending stays so.
+    /// Removes all eventfds; pending vectors stay pending.
     pub fn disable_all(&mut self) {
         for vector in &mut self.vectors {
             vector.fd = None;
         }
     }
 
-    /// Fires a vector, or remembers it until it has an eventfd.
+    /// Fires a vector; without an eventfd it becomes pending.
     pub fn raise(&mut self, vector: usize) {
         if let Some(vector) = self.vectors.get_mut(vector) {
             vector.count += 1;
@@ -83,17 +83,17 @@ impl Msix {
         }
     }
 
-    /// How often `vector` was raised so far.
+    /// Number of times `vector` was raised.
     pub fn count(&self, vector: usize) -> u64 {
         self.vectors.get(vector).map_or(0, |vector| vector.count)
     }
 
-    /// How often any vector was raised so far.
+    /// Number of times any vector was raised.
     pub fn total(&self) -> u64 {
         self.vectors.iter().map(|vector| vector.count).sum()
     }
 
-    /// Function reset: nothing is pending.
+    /// Function reset: no vector is pending.
     pub fn reset(&mut self) {
         for vector in &mut self.vectors {
             vector.pending = false;
@@ -113,7 +113,7 @@ mod tests {
         (fd.try_clone().unwrap(), fd)
     }
 
-    /// What was signalled since the last call.
+    /// Number of signals since the last call.
     fn signals(fd: &OwnedFd) -> u64 {
         let mut value = [0; 8];
         match rustix::io::read(fd, &mut value) {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn raised_without_eventfd_fires_when_it_comes() {
+    fn raised_without_eventfd_fires_when_one_is_set() {
         let mut msix = Msix::new(1);
         let (mine, theirs) = new_fd();
         msix.set_fd(0, Some(theirs.try_clone().unwrap()));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn reset_forgets_what_is_pending() {
+    fn reset_clears_pending_vectors() {
         let mut msix = Msix::new(1);
         msix.raise(0);
         msix.reset();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! PCI configuration space: what a function looks like, and what writes to it do.
+//! PCI configuration space of a function.
 //!
-//! QEMU emulates the base addresses and most of MSI-X itself; what it forwards is
-//! answered from here. Layout after the PCI Local Bus Specification 3.0 (chapter 6), PCI
-//! Power Management 1.2 (3.2) and PCI Express Base Specification 3.0 (7.8).
+//! QEMU emulates the base addresses and most of MSI-X itself and forwards the rest to
+//! here. Layout after the PCI Local Bus Specification 3.0 (chapter 6), PCI Power
+//! Management 1.2 (3.2) and PCI Express Base Specification 3.0 (7.8).
 
 /// Size of the configuration space of a PCI Express function, in bytes.
 pub const CONFIG_SIZE: usize = 4096;
@@ -33,7 +33,7 @@ const D3_HOT: u8 = 3;
 const CAP_MSIX: u8 = 0x11;
 const CAP_PCIE: u8 = 0x10;
 
-/// What a PCI function looks like before any driver touched it.
+/// Properties of a PCI function after reset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// Vendor id.
@@ -64,7 +64,7 @@ pub struct Function {
     pub pcie_offset: u8,
 }
 
-/// Where the MSI-X structures are.
+/// Location of the MSI-X structures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MsixLayout {
     /// Index of their BAR (64-bit memory), 3 or 4.
@@ -95,7 +95,7 @@ impl Link {
     }
 }
 
-/// The bytes of the configuration space, and which bits a guest may change.
+/// The bytes of the configuration space, and the bits that a guest may change.
 #[derive(Clone, Debug)]
 struct Image {
     bytes: Vec<u8>,
@@ -152,7 +152,7 @@ impl Image {
     /// No_Soft_Reset is set.
     fn add_pm(&mut self, at: usize, next: u8) {
         self.set(at, &[CAP_PM, next, 0x03, 0x00]);
-        // No_Soft_Reset is clear: from D3hot the function comes back as after a reset.
+        // No_Soft_Reset is clear: leaving D3hot resets the function.
         self.set_writable(at + POWER, 0x0003);
     }
 
@@ -183,7 +183,7 @@ impl Image {
         self.set(at + 0x12, &link.bits().to_le_bytes());
         // Device Capabilities 2: completion timeouts in all ranges, can be disabled.
         self.set(at + 0x24, &[0x1F]);
-        // Device Control 2: completion timeout 50 to 100 us. Drivers scale by it how
+        // Device Control 2: completion timeout 50 to 100 us. Drivers derive from it how
         // long they wait for DMA to stop.
         self.set(at + 0x28, &[0x01]);
         self.set_writable(at + 0x28, 0x001F);
@@ -198,7 +198,7 @@ impl Image {
 #[derive(Clone, Debug)]
 pub struct ConfigSpace {
     image: Image,
-    /// What `reset` goes back to.
+    /// Values after reset.
     initial: Vec<u8>,
     /// Offset of the power state.
     power: usize,
@@ -217,7 +217,7 @@ impl ConfigSpace {
         }
     }
 
-    /// Reads bytes from `offset` on; what is beyond the end reads as zero.
+    /// Reads bytes from `offset` on; bytes beyond the end are zero.
     pub fn read(&self, offset: u64, data: &mut [u8]) {
         let start = usize::try_from(offset).unwrap_or(CONFIG_SIZE);
         let bytes = self.image.bytes.get(start..).unwrap_or_default();
@@ -227,8 +227,8 @@ impl ConfigSpace {
         beyond.fill(0);
     }
 
-    /// Writes bytes from `offset` on: only bits that are writable change. Those of the
-    /// base addresses are not; QEMU keeps them.
+    /// Writes bytes from `offset` on: only writable bits change. Base addresses are not
+    /// writable: QEMU keeps them.
     pub fn write(&mut self, offset: u64, data: &[u8]) {
         let start = usize::try_from(offset).unwrap_or(CONFIG_SIZE);
         let bytes = self.image.bytes.iter_mut().zip(&self.image.writable);
@@ -242,12 +242,12 @@ impl ConfigSpace {
         self.image.bytes[COMMAND] & COMMAND_BUS_MASTER != 0
     }
 
-    /// Whether the function sleeps in D3hot, from which it wakes up as after a reset.
+    /// Whether the function is in D3hot. Leaving it resets the function.
     pub fn is_asleep(&self) -> bool {
         self.image.bytes[self.power] & D3_HOT == D3_HOT
     }
 
-    /// Function reset: all as after power-on.
+    /// Function reset: all values as after power-on.
     pub fn reset(&mut self) {
         self.image.bytes.copy_from_slice(&self.initial);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The server's side of vfio-user: VFIO's requests as messages on a Unix socket.
+//! The server side of vfio-user: VFIO requests as messages on a Unix socket.
 //!
 //! A message is a header of 16 bytes and a payload, in the byte order of the host:
 //!
@@ -7,14 +7,14 @@
 //!   u16 id | u16 command | u32 size with header | u32 flags | u32 errno | payload
 //! ```
 //!
-//! Payloads are the structures of `linux/vfio.h`. Served is what QEMU's `vfio-user-pci`
-//! sends; any other command gets an error reply, and the stream stays in step because
-//! each message says how long it is. Not offered: DMA by messages, mappable regions,
-//! migration, several writes in one message.
+//! Payloads are the structures of `linux/vfio.h`. The server has the commands that QEMU's
+//! `vfio-user-pci` sends; any other command gets an error reply, and the stream stays in
+//! step because each message contains its length. Not supported: DMA by messages,
+//! mappable regions, migration, several writes in one message.
 //!
-//! One [`Connection`] never blocks, and allocates nothing per message. Replies are
-//! gathered until [`Connection::flush`], so that the caller decides what happens before
-//! the guest goes on.
+//! A [`Connection`] never blocks and allocates no memory per message. Replies are
+//! buffered until [`Connection::flush`], so that the caller decides what happens before
+//! the guest continues.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -28,23 +28,20 @@ use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send,
 };
+use vfio_bindings::bindings::vfio::{
+    VFIO_DEVICE_FLAGS_PCI, VFIO_DEVICE_FLAGS_RESET, VFIO_DMA_MAP_FLAG_WRITE,
+    VFIO_DMA_UNMAP_FLAG_ALL, VFIO_IRQ_INFO_EVENTFD, VFIO_IRQ_INFO_NORESIZE,
+    VFIO_IRQ_SET_ACTION_TRIGGER, VFIO_IRQ_SET_DATA_EVENTFD, VFIO_IRQ_SET_DATA_NONE,
+    VFIO_PCI_MSIX_IRQ_INDEX, VFIO_PCI_NUM_IRQS, VFIO_PCI_NUM_REGIONS,
+    VFIO_REGION_INFO_FLAG_READ, VFIO_REGION_INFO_FLAG_WRITE,
+};
 
-/// The region of BAR `n` is `n`; this one is the configuration space.
-pub const REGION_CONFIG: u32 = 7;
-
-/// Number of regions of a PCI device: six BARs, ROM, configuration space, VGA.
-const REGIONS: u32 = 9;
-
-/// Number of interrupt kinds of a PCI device: INTx, MSI, MSI-X, error, request.
-const IRQS: u32 = 5;
-const IRQ_MSIX: u32 = 2;
-
-/// Bytes that one region access moves at most.
+/// Maximum data of one region access, in bytes.
 const MAX_DATA: usize = 1 << 20;
-/// Descriptors that one message carries at most.
+/// Maximum number of file descriptors per message.
 const MAX_FDS: usize = 16;
 
-/// What the version reply says about this server.
+/// Capabilities in the version reply.
 const CAPABILITIES: &[u8] = b"{\"capabilities\":{\"max_msg_fds\":16,\
     \"max_data_xfer_size\":1048576,\"pgsizes\":4096,\"max_dma_maps\":65535}}\0";
 
@@ -53,9 +50,9 @@ const HEADER: usize = 16;
 const ACCESS: usize = HEADER + 16;
 const MAX_MESSAGE: usize = ACCESS + MAX_DATA;
 
-/// What is read at once: more than 1800 posted writes of 4 bytes.
+/// Input buffer: more than 1800 posted writes of 4 bytes.
 const INPUT: usize = 64 * 1024;
-/// No further message is handled while this much waits to be sent.
+/// Pending output above which no message is handled.
 const OUTPUT: usize = 64 * 1024;
 
 mod command {
@@ -76,34 +73,29 @@ const FLAGS_REPLY: u32 = 0x1;
 const FLAGS_NO_REPLY: u32 = 0x10;
 const FLAGS_ERROR: u32 = 0x20;
 
-const MAP_WRITE: u32 = 0x2;
-const UNMAP_ALL: u32 = 0x2;
-/// It can be reset, and is a PCI device.
-const DEVICE_FLAGS: u32 = 0x3;
-/// It can be read and written.
-const REGION_FLAGS: u32 = 0x3;
-/// It is signalled over eventfds, of which any change begins with taking all away.
-const IRQ_FLAGS: u32 = 0x1 | 0x8;
-/// No data, trigger: with a count of 0 this takes all descriptors away.
-const SET_DISABLE: u32 = 0x1 | 0x20;
-/// Eventfds, trigger.
-const SET_ASSIGN: u32 = 0x4 | 0x20;
+const DEVICE_FLAGS: u32 = VFIO_DEVICE_FLAGS_RESET | VFIO_DEVICE_FLAGS_PCI;
+const REGION_FLAGS: u32 = VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE;
+/// Any change of the eventfds begins with the removal of all.
+const IRQ_FLAGS: u32 = VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_NORESIZE;
+/// With a count of 0 this removes all eventfds.
+const SET_DISABLE: u32 = VFIO_IRQ_SET_DATA_NONE | VFIO_IRQ_SET_ACTION_TRIGGER;
+const SET_ASSIGN: u32 = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER;
 
-/// What a client asks to be mapped.
+/// A range of memory that a client maps.
 #[derive(Debug)]
 pub struct DmaMap {
-    /// First address, as the device will use it.
+    /// First address, from the device's point of view.
     pub iova: u64,
     /// Bytes.
     pub size: u64,
-    /// The file to map and the offset in it; without one the range is not accessible.
+    /// The file to map and the offset in it; without a file the range is not accessible.
     pub file: Option<(OwnedFd, u64)>,
     /// Whether the device may write.
     pub writable: bool,
 }
 
-/// The device behind a connection. Offsets and lengths of region accesses lie in the
-/// region when they arrive here, and interrupt numbers below their count.
+/// The device behind a connection. Region accesses are inside their region, and interrupt
+/// numbers are below their count.
 pub trait Device {
     /// Size of a region in bytes; 0 if there is none.
     fn region_size(&self, region: u32) -> u64;
@@ -120,19 +112,19 @@ pub trait Device {
     /// Makes memory accessible to the device.
     ///
     /// # Errors
-    /// Those that the client is to see.
+    /// Those that are returned to the client.
     fn dma_map(&mut self, map: DmaMap) -> io::Result<()>;
 
-    /// Takes memory away, the whole of it if there is no range of address and size.
+    /// Unmaps a range of address and size, or all memory.
     ///
     /// # Errors
-    /// Those that the client is to see.
+    /// Those that are returned to the client.
     fn dma_unmap(&mut self, range: Option<(u64, u64)>) -> io::Result<()>;
 
-    /// Sets the eventfd of an MSI-X vector, or takes it away.
+    /// Sets or removes the eventfd of an MSI-X vector.
     fn set_irq(&mut self, vector: usize, fd: Option<OwnedFd>);
 
-    /// Takes the eventfds of all vectors away.
+    /// Removes the eventfds of all vectors.
     fn disable_irqs(&mut self);
 
     /// Function reset.
@@ -158,7 +150,7 @@ impl Header {
         })
     }
 
-    /// The size, if a message may be that long.
+    /// The size, if it is valid.
     fn checked_size(self) -> io::Result<usize> {
         let size = self.size as usize;
         if (HEADER..=MAX_MESSAGE).contains(&size) {
@@ -172,7 +164,7 @@ impl Header {
     }
 }
 
-/// The bytes from `offset` on, or `EINVAL` if a message has not as many.
+/// The bytes from `offset` on, or `EINVAL` if the message is shorter.
 fn chunk<const N: usize>(bytes: &[u8], offset: usize) -> Result<[u8; N], Errno> {
     let chunk = bytes.get(offset..).and_then(|rest| rest.first_chunk());
     chunk.copied().ok_or(Errno::INVAL)
@@ -190,17 +182,16 @@ fn u64_at(bytes: &[u8], offset: usize) -> Result<u64, Errno> {
     chunk(bytes, offset).map(u64::from_ne_bytes)
 }
 
-/// What was received and not handled yet.
+/// Received messages that are not handled yet.
 ///
-/// A descriptor arrives with the first byte of the message that it was sent with, and
-/// the kernel ends a read behind the data that were sent together with descriptors. So
-/// descriptors belong to the last message that the buffer holds the beginning of. That
-/// stays so until they are taken: while there are any, no more is read than what that
-/// message lacks.
+/// A file descriptor arrives with the first byte of its message, and the kernel ends a
+/// read after data that were sent with file descriptors. So file descriptors belong to
+/// the last message whose beginning is in the buffer. While there are any, no data beyond
+/// that message are read.
 #[derive(Debug)]
 struct Input {
     bytes: Vec<u8>,
-    /// What of `bytes` is filled and not handled.
+    /// The part of `bytes` that is filled and not handled.
     filled: Range<usize>,
     fds: Vec<OwnedFd>,
 }
@@ -214,7 +205,7 @@ impl Input {
         }
     }
 
-    /// Size of the message that begins the buffer; of a header if that is not complete.
+    /// Size of the first message in the buffer; of a header if the header is incomplete.
     fn wanted(&self) -> io::Result<usize> {
         match Header::parse(&self.bytes[self.filled.clone()]) {
             Ok(header) if self.filled.len() >= HEADER => header.checked_size(),
@@ -227,7 +218,7 @@ impl Input {
         Ok(self.wanted()? <= self.filled.len())
     }
 
-    /// Takes the next message out, if it is complete.
+    /// Removes the next message, if it is complete.
     fn take(&mut self) -> io::Result<Option<(Range<usize>, Vec<OwnedFd>)>> {
         if !self.has_message()? {
             return Ok(None);
@@ -242,8 +233,8 @@ impl Input {
         Ok(Some((start..self.filled.start, fds)))
     }
 
-    /// Receives once, without waiting. Called only if no message is complete, so what
-    /// is moved to the front is part of one at most.
+    /// Receives once, without blocking. Called only if no message is complete, so less
+    /// than a message is moved to the front.
     fn fill(&mut self, stream: &UnixStream) -> io::Result<()> {
         self.bytes.copy_within(self.filled.clone(), 0);
         self.filled = 0..self.filled.len();
@@ -281,7 +272,7 @@ impl Input {
     }
 }
 
-/// Replies that were not sent yet.
+/// Pending replies.
 #[derive(Debug, Default)]
 struct Output {
     bytes: Vec<u8>,
@@ -309,8 +300,8 @@ impl Output {
         }
     }
 
-    /// Ends the reply that begins at `start`. One that is not wanted is dropped, of one
-    /// that failed only the header remains, with the error.
+    /// Ends the reply that begins at `start`. A reply to a posted message is dropped; a
+    /// reply with an error is a header only.
     fn finish(&mut self, start: usize, header: Header, result: Result<(), Errno>) {
         if header.flags & FLAGS_NO_REPLY != 0 {
             self.bytes.truncate(start);
@@ -327,7 +318,7 @@ impl Output {
         self.bytes[start + 4..start + 8].copy_from_slice(&size.to_ne_bytes());
     }
 
-    /// Sends what the client takes.
+    /// Sends as much as the client accepts.
     fn flush(&mut self, stream: &UnixStream) -> io::Result<()> {
         while !self.bytes.is_empty() {
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
@@ -351,7 +342,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Takes over a stream; it may be in blocking mode.
+    /// Serves `stream`, which may be in blocking mode.
     pub fn new(stream: UnixStream) -> Self {
         Self {
             stream,
@@ -360,12 +351,12 @@ impl Connection {
         }
     }
 
-    /// To be polled for [`Self::interest`].
+    /// File descriptor to poll for [`Self::interest`].
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 
-    /// What to wait for: room for replies, or else messages.
+    /// Events to wait for: room for pending replies, otherwise messages.
     pub fn interest(&self) -> PollFlags {
         if self.output.bytes.is_empty() {
             PollFlags::IN
@@ -374,16 +365,16 @@ impl Connection {
         }
     }
 
-    /// Whether [`Self::serve`] has something to do without waiting for the client.
+    /// Whether [`Self::serve`] has work without input from the client.
     pub fn has_work(&self) -> bool {
         self.output.bytes.is_empty() && self.input.has_message().unwrap_or(true)
     }
 
     /// Receives once if there is no complete message, then handles up to `limit`
-    /// messages; returns how many. Replies wait for [`Self::flush`].
+    /// messages; returns their number. Replies are pending until [`Self::flush`].
     ///
     /// # Errors
-    /// The connection is over: the client is gone, or what it sent has no sense.
+    /// The client disconnected, or its message is invalid.
     pub fn serve(&mut self, device: &mut impl Device, limit: usize) -> io::Result<usize> {
         if !self.input.has_message()? {
             self.input.fill(&self.stream)?;
@@ -399,16 +390,16 @@ impl Connection {
         Ok(count)
     }
 
-    /// Sends the replies, as far as the client takes them.
+    /// Sends the replies, as far as the client accepts them.
     ///
     /// # Errors
-    /// The connection is over.
+    /// The client disconnected.
     pub fn flush(&mut self) -> io::Result<()> {
         self.output.flush(&self.stream)
     }
 }
 
-/// Does what a complete message asks for and gathers the reply to it.
+/// Executes a complete message and buffers the reply.
 fn handle(
     message: &[u8],
     fds: Vec<OwnedFd>,
@@ -418,7 +409,7 @@ fn handle(
     let Ok(header) = Header::parse(message) else {
         return;
     };
-    // Nothing was asked, so this answers nothing.
+    // A reply gets no reply.
     if header.flags & FLAGS_TYPE != 0 {
         return;
     }
@@ -458,7 +449,7 @@ fn errno(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// `{ u16 major, minor; text }`; what the client can do does not matter here.
+/// `{ u16 major, minor; text }`; the client's capabilities are not used.
 fn version(payload: &[u8], output: &mut Output) -> Result<(), Errno> {
     let (major, _minor) = (u16_at(payload, 0)?, u16_at(payload, 2)?);
     if major != 0 {
@@ -486,7 +477,7 @@ fn dma_map(
         iova,
         size,
         file,
-        writable: flags & MAP_WRITE != 0,
+        writable: flags & VFIO_DMA_MAP_FLAG_WRITE != 0,
     };
     device.dma_map(map).map_err(|error| errno(&error))
 }
@@ -501,7 +492,7 @@ fn dma_unmap(
     let (iova, size) = (u64_at(payload, 8)?, u64_at(payload, 16)?);
     let range = match flags {
         0 => Some((iova, size)),
-        UNMAP_ALL => None,
+        VFIO_DMA_UNMAP_FLAG_ALL => None,
         _ => return Err(Errno::INVAL),
     };
     output.put_u32(&[24, flags]);
@@ -512,7 +503,7 @@ fn dma_unmap(
 /// `{ u32 argsz, flags, regions, kinds of interrupts }`
 fn get_info(payload: &[u8], output: &mut Output) -> Result<(), Errno> {
     u32_at(payload, 12)?;
-    output.put_u32(&[16, DEVICE_FLAGS, REGIONS, IRQS]);
+    output.put_u32(&[16, DEVICE_FLAGS, VFIO_PCI_NUM_REGIONS, VFIO_PCI_NUM_IRQS]);
     Ok(())
 }
 
@@ -524,7 +515,7 @@ fn get_region_info(
 ) -> Result<(), Errno> {
     let index = u32_at(payload, 8)?;
     u64_at(payload, 24)?;
-    if index >= REGIONS {
+    if index >= VFIO_PCI_NUM_REGIONS {
         return Err(Errno::INVAL);
     }
     let size = device.region_size(index);
@@ -543,16 +534,16 @@ fn get_irq_info(
     let index = u32_at(payload, 8)?;
     u32_at(payload, 12)?;
     let (flags, count) = match index {
-        IRQ_MSIX => (IRQ_FLAGS, device.irq_count()),
-        0..IRQS => (0, 0),
+        VFIO_PCI_MSIX_IRQ_INDEX => (IRQ_FLAGS, device.irq_count()),
+        0..VFIO_PCI_NUM_IRQS => (0, 0),
         _ => return Err(Errno::INVAL),
     };
     output.put_u32(&[16, flags, index, count]);
     Ok(())
 }
 
-/// `{ u32 argsz, flags, index, start, count }`, with a descriptor for each vector, or
-/// without any to take theirs away.
+/// `{ u32 argsz, flags, index, start, count }`, with a file descriptor for each vector,
+/// or without any to remove them.
 fn set_irqs(
     payload: &[u8],
     fds: Vec<OwnedFd>,
@@ -560,15 +551,17 @@ fn set_irqs(
 ) -> Result<(), Errno> {
     let (flags, index) = (u32_at(payload, 4)?, u32_at(payload, 8)?);
     let (start, count) = (u32_at(payload, 12)?, u32_at(payload, 16)?);
-    let existing = if index == IRQ_MSIX {
+    let existing = if index == VFIO_PCI_MSIX_IRQ_INDEX {
         device.irq_count()
     } else {
         0
     };
     let in_range = start.checked_add(count).is_some_and(|end| end <= existing);
     match flags {
-        SET_DISABLE if count == 0 && index == IRQ_MSIX => device.disable_irqs(),
-        SET_DISABLE if count == 0 && index < IRQS => {}
+        SET_DISABLE if count == 0 && index == VFIO_PCI_MSIX_IRQ_INDEX => {
+            device.disable_irqs();
+        }
+        SET_DISABLE if count == 0 && index < VFIO_PCI_NUM_IRQS => {}
         SET_ASSIGN if in_range && (fds.is_empty() || fds.len() == count as usize) => {
             let mut fds = fds.into_iter();
             for vector in start..start + count {
@@ -580,7 +573,7 @@ fn set_irqs(
     Ok(())
 }
 
-/// `{ u64 offset; u32 region, count }`: an access that lies in its region.
+/// `{ u64 offset; u32 region, count }`: an access inside its region.
 struct Access {
     offset: u64,
     region: u32,
@@ -591,7 +584,7 @@ impl Access {
     fn parse(payload: &[u8], device: &impl Device) -> Result<Self, Errno> {
         let offset = u64_at(payload, 0)?;
         let (region, count) = (u32_at(payload, 8)?, u32_at(payload, 12)?);
-        let size = if region < REGIONS {
+        let size = if region < VFIO_PCI_NUM_REGIONS {
             device.region_size(region)
         } else {
             0
@@ -647,6 +640,10 @@ pub(crate) mod tests {
 
     use rustix::event::{EventfdFlags, eventfd};
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, sendmsg};
+    use vfio_bindings::bindings::vfio::{
+        VFIO_DMA_MAP_FLAG_READ, VFIO_DMA_UNMAP_FLAG_GET_DIRTY_BITMAP,
+        VFIO_IRQ_SET_DATA_BOOL,
+    };
 
     use super::*;
 
@@ -696,11 +693,11 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn map_message(iova: u64, size: u64) -> Vec<u8> {
-        message(command::DMA_MAP, 0, &map_payload(3, 0, iova, size))
+        message(command::DMA_MAP, 0, &map_payload(READ_WRITE, 0, iova, size))
     }
 
     pub(crate) fn irq_message(start: u32, count: u32) -> Vec<u8> {
-        let payload = words(&[20, SET_ASSIGN, IRQ_MSIX, start, count]);
+        let payload = words(&[20, SET_ASSIGN, VFIO_PCI_MSIX_IRQ_INDEX, start, count]);
         message(command::SET_IRQS, 0, &payload)
     }
 
@@ -732,7 +729,7 @@ pub(crate) mod tests {
         (parsed.command, error, payload)
     }
 
-    /// Keeps what it was asked for as text.
+    /// Logs calls as text.
     #[derive(Default)]
     struct Log {
         lines: Vec<String>,
@@ -842,6 +839,7 @@ pub(crate) mod tests {
         }
     }
 
+    const READ_WRITE: u32 = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE;
     const INVAL: u32 = Errno::INVAL.raw_os_error().unsigned_abs();
 
     fn fds(count: usize) -> Vec<OwnedFd> {
@@ -935,18 +933,26 @@ pub(crate) mod tests {
     #[test]
     fn memory_is_mapped_and_unmapped() {
         let mut bench = Bench::new();
-        let map = map_payload(3, 0x2000, 0x10_0000, 0x1000);
+        let map = map_payload(READ_WRITE, 0x2000, 0x10_0000, 0x1000);
         assert_eq!(bench.error(command::DMA_MAP, &map, &fds(1)), 0);
         assert_eq!(
-            bench.error(command::DMA_MAP, &map_payload(1, 0, 0, 1), &[]),
+            bench.error(
+                command::DMA_MAP,
+                &map_payload(VFIO_DMA_MAP_FLAG_READ, 0, 0, 1),
+                &[]
+            ),
             0
         );
         assert_eq!(bench.error(command::DMA_MAP, &map, &fds(2)), INVAL);
         let unmap = [words(&[24, 0]), words(&[0x1000, 0, 0x3000, 0])].concat();
         assert_eq!(bench.call(command::DMA_UNMAP, &unmap, &[]), (0, unmap));
-        let all = [words(&[24, UNMAP_ALL]), vec![0; 16]].concat();
+        let all = [words(&[24, VFIO_DMA_UNMAP_FLAG_ALL]), vec![0; 16]].concat();
         assert_eq!(bench.error(command::DMA_UNMAP, &all, &[]), 0);
-        let bitmap = [words(&[24, 1]), vec![0; 16]].concat();
+        let bitmap = [
+            words(&[24, VFIO_DMA_UNMAP_FLAG_GET_DIRTY_BITMAP]),
+            vec![0; 16],
+        ]
+        .concat();
         assert_eq!(bench.error(command::DMA_UNMAP, &bitmap, &[]), INVAL);
         let lines = [
             "map 0x100000 0x1000 Some(8192) true",
@@ -963,7 +969,7 @@ pub(crate) mod tests {
         bench.device.fail = true;
         let no_memory = Errno::NOMEM.raw_os_error().unsigned_abs();
         assert_eq!(
-            bench.error(command::DMA_MAP, &map_payload(3, 0, 0, 1), &[]),
+            bench.error(command::DMA_MAP, &map_payload(READ_WRITE, 0, 0, 1), &[]),
             no_memory
         );
         let unmap = [words(&[24, 0]), vec![0; 16]].concat();
@@ -971,7 +977,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn vectors_get_and_lose_eventfds() {
+    fn eventfds_of_vectors_are_set_and_removed() {
         let mut bench = Bench::new();
         let mut set = |values: &[u32], count| {
             bench.error(command::SET_IRQS, &words(values), &fds(count))
@@ -987,7 +993,13 @@ pub(crate) mod tests {
             [20, SET_ASSIGN, 2, u32::MAX, 2],
             [20, SET_ASSIGN, 2, 0, 3],
             [20, SET_ASSIGN, 0, 0, 2],
-            [20, 0x22, 2, 0, 2],
+            [
+                20,
+                VFIO_IRQ_SET_DATA_BOOL | VFIO_IRQ_SET_ACTION_TRIGGER,
+                2,
+                0,
+                2,
+            ],
         ] {
             assert_eq!(set(&bad, 2), INVAL, "{bad:?}");
         }
@@ -1030,7 +1042,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn messages_may_come_in_pieces() {
+    fn messages_in_pieces_are_assembled() {
         let mut bench = Bench::new();
         let bytes = write_message(0, 0, &[1; 8]);
         for piece in bytes.chunks(3) {
@@ -1043,7 +1055,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_largest_message_passes_and_a_larger_one_ends_it() {
+    fn a_message_beyond_the_maximum_ends_the_connection() {
         let mut bench = Bench::new();
         let mut client = bench.client.try_clone().unwrap();
         let largest = message(77, 0, &vec![0; MAX_MESSAGE - HEADER]);
@@ -1074,7 +1086,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn descriptors_belong_to_the_message_that_they_came_with() {
+    fn file_descriptors_belong_to_their_message() {
         let mut bench = Bench::new();
         bench.send(&write_message(0, 0, &[1]));
         send_fds(&bench.client, &irq_message(0, 2), &fds(2));
@@ -1094,13 +1106,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn descriptors_wait_for_the_rest_of_their_message() {
+    fn file_descriptors_wait_for_the_rest_of_their_message() {
         let mut bench = Bench::new();
         let set = irq_message(3, 1);
         for cut in [1, HEADER - 1, HEADER, set.len() - 1] {
             send_fds(&bench.client, &set[..cut], &fds(1));
             bench.serve().unwrap();
-            // What follows must not take the descriptor, nor lose its own.
+            // The following messages neither take this file descriptor nor lose their
+            // own.
             bench.send(&[&set[cut..], &write_message(0, 0, &[1])].concat());
             send_fds(&bench.client, &irq_message(4, 1), &fds(1));
             for _ in 0..4 {
@@ -1116,7 +1129,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_client_that_does_not_read_is_not_served_on() {
+    fn a_client_that_does_not_read_gets_back_pressure() {
         let mut bench = Bench::new();
         let read = read_message(0, 0, 0x1000);
         let mut sent = 0;
@@ -1145,7 +1158,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn nothing_that_a_client_sends_does_harm() {
+    fn random_messages_are_harmless() {
         let mut bench = Bench::new();
         let mut state = 1u64;
         let mut random = |limit: u64| {

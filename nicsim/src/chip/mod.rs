@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The models. Each chip is a folder with its register table as data; what it needs
-//! from outside is [`Host`], what it offers is [`Chip`].
+//! The models. Each chip is a folder with its register table as data. A chip implements
+//! [`Chip`] and uses [`Host`].
 
 pub mod i40e;
 pub mod ixgbe;
 pub mod packet_buffer;
 pub mod registers;
+pub mod ring;
 pub mod totals;
 
 use std::time::Instant;
@@ -16,10 +17,10 @@ use crate::pci::Function;
 
 /// A model of one PCI function with one Ethernet port.
 pub trait Chip {
-    /// What the function looks like on PCI before any driver touched it.
+    /// Properties of the PCI function after reset.
     fn function(&self) -> Function;
 
-    /// PCI reset: registers get their reset values, all DMA stops.
+    /// PCI reset: registers have their reset values, all DMA stops.
     fn reset(&mut self, host: &mut Host);
 
     /// Bytes of registers at the start of BAR 0.
@@ -32,8 +33,8 @@ pub trait Chip {
     /// The guest writes the register at `offset`, as for reads.
     fn write_register(&mut self, host: &mut Host, offset: u32, value: u32);
 
-    /// The guest reads `data.len()` bytes of BAR 0 at `offset`: register by register, zeros
-    /// where there is none.
+    /// The guest reads `data.len()` bytes of BAR 0 at `offset`: register by register,
+    /// zeros without one.
     fn read(&mut self, host: &mut Host, offset: u64, data: &mut [u8]) {
         data.fill(0);
         if !whole_words(host, "read", offset, data.len()) {
@@ -50,8 +51,8 @@ pub trait Chip {
         }
     }
 
-    /// The guest writes `data` to BAR 0 at `offset`. One access may be to several registers:
-    /// ixgbe writes FDIRHASH and FDIRCMD by one of 8 bytes.
+    /// The guest writes `data` to BAR 0 at `offset`. One access may be to several
+    /// registers: ixgbe writes FDIRHASH and FDIRCMD with one of 8 bytes.
     fn write(&mut self, host: &mut Host, offset: u64, data: &[u8]) {
         if !whole_words(host, "write", offset, data.len()) {
             return;
@@ -70,42 +71,42 @@ pub trait Chip {
         }
     }
 
-    /// A frame arrives from the wire, without its CRC. What the chip cannot take it
-    /// drops and counts.
+    /// A frame arrives from the wire, without its CRC. The chip drops and counts frames
+    /// that it has no room for.
     fn receive(&mut self, host: &mut Host, frame: &[u8]);
 
-    /// Bytes that wait in the chip's Rx packet buffer for descriptors. A source that
-    /// may wait gives no more while this is not small.
+    /// Bytes in the chip's Rx packet buffer that wait for descriptors, for sources with
+    /// back-pressure.
     fn rx_backlog(&self) -> usize;
 
-    /// Whether frames would be taken at all: link up, receiver enabled.
+    /// Whether the chip accepts frames: link up, receiver enabled.
     fn rx_enabled(&self) -> bool;
 
-    /// Whether the port sends XOFF: the peer is to wait if it heeds pause frames.
+    /// Whether the port sends XOFF, which stops a peer that obeys pause frames.
     fn sends_pause(&self) -> bool;
 
-    /// Whether the port, as configured, waits when its peer sends XOFF.
+    /// Whether the port is configured to obey XOFF of its peer.
     fn heeds_pause(&self) -> bool;
 
-    /// The peer asked for a pause that the port heeds; once for each time.
+    /// The peer starts a pause that the port obeys.
     fn xoff_received(&mut self) {}
 
     /// The cable is plugged in, or out.
     fn set_link(&mut self, host: &mut Host, up: bool);
 
-    /// Does what is due at `host.now`: timers, late work, frames that wait for room.
-    /// Returns when to be called again at the latest.
+    /// Runs timers, delayed work and waiting frames that are due at `host.now`. Returns
+    /// when to run next.
     fn run(&mut self, host: &mut Host) -> Option<Instant>;
 
     /// Names and values of the chip's counters since start, never cleared by reads.
     fn counters(&self) -> Vec<(&'static str, u64)>;
 }
 
-/// Whether an access is of whole registers; noted as misbehaviour if not.
+/// Whether an access is of whole registers; an event if not.
 fn whole_words(host: &mut Host, what: &str, offset: u64, length: usize) -> bool {
     let whole = length % 4 == 0 && offset % 4 == 0;
     if !whole {
-        host.events.note(Event::BadAccessWidth, || {
+        host.events.record(Event::BadAccessWidth, || {
             format!("{what} of {length} bytes at {offset:#x}")
         });
     }

@@ -3,28 +3,28 @@
 
 use crate::host::FrameQueue;
 
-/// Frames that passed the filters and wait for descriptors, and the flow control that
-/// depends on how many they are.
+/// Frames that passed the filters and wait for descriptors, and flow control by their
+/// number.
 #[derive(Debug, Default)]
 pub struct PacketBuffer {
     frames: FrameQueue,
-    /// The oldest frame, taken out to look at it.
+    /// The oldest frame, while it is not in `frames`.
     front: Vec<u8>,
     has_front: bool,
     xoff: bool,
 }
 
-/// What crossing a watermark makes the port send.
+/// Pause frame to send when a watermark is crossed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
     /// Stop.
     Xoff,
-    /// Go on.
+    /// Continue.
     Xon,
 }
 
 impl PacketBuffer {
-    /// Bytes in it.
+    /// Bytes of all frames.
     pub fn bytes(&self) -> usize {
         self.frames.bytes() + if self.has_front { self.front.len() } else { 0 }
     }
@@ -39,8 +39,8 @@ impl PacketBuffer {
         self.frames.push(frame);
     }
 
-    /// Takes the oldest frame; to be given back by [`put_back`](Self::put_back) unless
-    /// it found a place.
+    /// Takes the oldest frame; to return with [`put_back`](Self::put_back) if it has to
+    /// wait, otherwise with [`recycle`](Self::recycle).
     pub fn take(&mut self) -> Option<Vec<u8>> {
         if !self.has_front && !self.frames.pop(&mut self.front) {
             return None;
@@ -49,13 +49,13 @@ impl PacketBuffer {
         Some(std::mem::take(&mut self.front))
     }
 
-    /// The frame found no place and stays the oldest.
+    /// Returns a frame that has to wait and remains the oldest.
     pub fn put_back(&mut self, frame: Vec<u8>) {
         self.front = frame;
         self.has_front = true;
     }
 
-    /// The frame found its place; its space is used again.
+    /// Returns a frame that was delivered, to reuse its memory.
     pub fn recycle(&mut self, frame: Vec<u8>) {
         self.front = frame;
     }
@@ -65,7 +65,7 @@ impl PacketBuffer {
         *self = Self::default();
     }
 
-    /// Whether the port told its peer to stop.
+    /// Whether the port stopped its peer.
     pub fn xoff(&self) -> bool {
         self.xoff
     }

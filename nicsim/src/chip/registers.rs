@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-//! A register space as data: a table has one row for each register or array of them,
-//! with what a read and a write by the bus do. What has more behaviour than that is in
-//! the module of its function, and writes its result here.
+//! A register space as data: a table has a row per register or array of registers, with
+//! the effect of reads and writes by the bus. Further effects are in the module of the
+//! function, which sets values here.
 
 use crate::event::{Event, Events};
 
-/// What the bus can do to a register.
+/// Effect of bus accesses on a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Writes change the bits of the mask.
@@ -18,7 +18,7 @@ pub enum Access {
 
 use Access::{Rc, Rw};
 
-/// Access of a register of which every bit can be written.
+/// Access of a register whose bits are all writable.
 pub const ALL: Access = Rw(u32::MAX);
 
 /// A register, or an array of `count` registers `stride` bytes apart.
@@ -30,9 +30,9 @@ pub struct Row {
     pub offset: u32,
     /// Bytes from one to the next.
     pub stride: u32,
-    /// How many there are.
+    /// Number of registers.
     pub count: u32,
-    /// What reads and writes do.
+    /// Effect of reads and writes.
     pub access: Access,
     /// Value after reset.
     pub reset: u32,
@@ -78,7 +78,7 @@ impl Row {
 
 const NONE: u16 = u16::MAX;
 
-/// The values of all registers, and what the bus may do to them.
+/// The values of all registers, and the effect of bus accesses on them.
 pub struct Registers {
     table: &'static [Row],
     words: Vec<u32>,
@@ -112,8 +112,8 @@ impl Registers {
         self.reset_below(u32::MAX);
     }
 
-    /// The same for those rows that begin at an offset less than `end`. Where rows
-    /// overlap the first one counts.
+    /// Resets the rows that begin at an offset less than `end`. Where rows overlap the
+    /// first one counts.
     pub fn reset_below(&mut self, end: u32) {
         for row in self.table.iter().rev().filter(|row| row.offset < end) {
             for offset in row.offsets() {
@@ -127,7 +127,7 @@ impl Registers {
         self.words[(offset / 4) as usize]
     }
 
-    /// Sets it, whatever the bus may do.
+    /// Sets it, independent of its access.
     pub fn set(&mut self, offset: u32, value: u32) {
         self.words[(offset / 4) as usize] = value;
     }
@@ -153,10 +153,10 @@ impl Registers {
         self.table.get(usize::from(*row))
     }
 
-    /// A read by the bus. An unknown register reads 0 and is noted.
+    /// A read by the bus. An unknown register reads 0 and is an event.
     pub fn bus_read(&mut self, events: &mut Events, offset: u32) -> u32 {
         let Some(row) = self.row(offset) else {
-            events.note(Event::UnknownRegister, || format!("read of {offset:#x}"));
+            events.record(Event::UnknownRegister, || format!("read of {offset:#x}"));
             return 0;
         };
         let value = self.get(offset);
@@ -166,10 +166,10 @@ impl Registers {
         value
     }
 
-    /// A write by the bus. One to an unknown register is noted.
+    /// A write by the bus. One to an unknown register is an event.
     pub fn bus_write(&mut self, events: &mut Events, offset: u32, value: u32) {
         let Some(row) = self.row(offset) else {
-            events.note(Event::UnknownRegister, || {
+            events.record(Event::UnknownRegister, || {
                 format!("write of {value:#x} to {offset:#x}")
             });
             return;
@@ -181,8 +181,27 @@ impl Registers {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// Fails if registers overlap, except for rows whose names `may_overlap` allows.
+    pub fn assert_unique(
+        table: &[Row],
+        space: u32,
+        may_overlap: impl Fn(&str, &str) -> bool,
+    ) {
+        let mut names = vec![None; (space / 4) as usize];
+        for row in table {
+            assert!(row.offset % 4 == 0 && row.stride % 4 == 0, "{}", row.name);
+            for offset in row.offsets() {
+                assert!(offset < space, "{} at {offset:#x}", row.name);
+                if let Some(other) = names[(offset / 4) as usize].replace(row.name) {
+                    let name = row.name;
+                    assert!(may_overlap(other, name), "{name}, {other} at {offset:#x}");
+                }
+            }
+        }
+    }
 
     const TABLE: &[Row] = &[
         one("MASKED", 0, Rw(0xFF0), 0x10),

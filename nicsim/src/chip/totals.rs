@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What a chip counts since start, beside the registers that the guest can clear.
+//! Counters of a chip since start, in addition to registers that the guest can clear.
 
 /// Declares `Totals`, a structure of counters with a list of their names and values.
 macro_rules! totals {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Totals since start, which nothing clears.
+        /// Totals since start, never cleared.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Totals { $($(#[$doc])* pub $name: u64,)* }
 

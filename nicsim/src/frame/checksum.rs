@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Sums of IP, TCP, UDP and SCTP: checked on receive, inserted on transmit.
+//! Checksums of IP, TCP, UDP and SCTP: checked on receive, inserted on transmit.
 //!
-//! Insertion works as on Intel chips since the 82571, on offsets from a descriptor. The
-//! sum is taken over the data *including* what is in the sum field, so that the driver
-//! decides by that seed what else is covered: Linux puts the sum of the pseudo header
-//! there (`CHECKSUM_PARTIAL`), zero into an IPv4 header, or a value that cancels the
-//! tunnel headers behind it (`SKB_GSO_PARTIAL` in ixgbe).
+//! Insertion works as on Intel chips since the 82571: at offsets from a descriptor. The
+//! sum covers the data *including* the content of the checksum field. This seed lets the
+//! driver decide what else is covered: Linux writes the sum of the pseudo header
+//! (`CHECKSUM_PARTIAL`), zero for an IPv4 header, or a value that cancels the tunnel
+//! headers behind it (`SKB_GSO_PARTIAL` in ixgbe).
 
 use super::{L3, L4, Parsed, be16};
 
@@ -33,7 +33,7 @@ pub fn fold(total: u32) -> u32 {
     (total & 0xffff) + (total >> 16)
 }
 
-/// Whether the checksum of the IPv4 header is right; None if there is no such header.
+/// Whether the checksum of the IPv4 header is correct; None without an IPv4 header.
 pub fn ipv4_header_ok(frame: &[u8], parsed: &Parsed) -> Option<bool> {
     let L3::Ipv4 { .. } = parsed.l3 else {
         return None;
@@ -43,8 +43,8 @@ pub fn ipv4_header_ok(frame: &[u8], parsed: &Parsed) -> Option<bool> {
     Some(sum(start.get(..length)?) == 0xffff)
 }
 
-/// Whether the sum of TCP, UDP or SCTP is right. None if there is nothing to check:
-/// fragments, other protocols, UDP without sum, lengths that disagree; also behind IPv6
+/// Whether the checksum of TCP, UDP or SCTP is correct. None if it is not checked:
+/// fragments, other protocols, UDP without checksum, inconsistent lengths, and IPv6
 /// extension headers, since a routing header would change the pseudo header.
 pub fn l4_ok(frame: &[u8], parsed: &Parsed) -> Option<bool> {
     if let L3::Ipv6 {
@@ -83,8 +83,8 @@ fn pseudo_sum_ok(frame: &[u8], parsed: &Parsed, protocol: u32, datagram: &[u8]) 
     fold(total) == 0xffff
 }
 
-/// Puts the checksum into the IPv4 header at `l3`, summed over `length` bytes; false if
-/// the frame is too short or the length cannot be a header's.
+/// Inserts the checksum of the IPv4 header of `length` bytes at `l3`; false if the frame
+/// is too short or the length is invalid.
 pub fn insert_ipv4(frame: &mut [u8], l3: usize, length: usize) -> bool {
     let header = frame.get_mut(l3..).and_then(|rest| rest.get_mut(..length));
     let Some(header) = header.filter(|header| header.len() >= 20) else {
@@ -95,9 +95,10 @@ pub fn insert_ipv4(frame: &mut [u8], l3: usize, length: usize) -> bool {
     true
 }
 
-/// Puts the sum of `kind` into the transport header at `l4`, over everything up to the
-/// end of the datagram whose IP header is at `l3`. For TCP and UDP the field holds the
-/// sum of the pseudo header. False if the frame is too short or `kind` has no sum.
+/// Inserts the checksum of `kind` into the transport header at `l4`. It covers everything
+/// up to the end of the datagram whose IP header is at `l3`. For TCP and UDP the field
+/// holds the sum of the pseudo header. False if the frame is too short or `kind` has no
+/// checksum.
 pub fn insert_l4(frame: &mut [u8], l3: usize, l4: usize, kind: L4) -> bool {
     let end = ip_end(frame, l3)
         .filter(|end| *end > l4)
@@ -114,7 +115,7 @@ pub fn insert_l4(frame: &mut [u8], l3: usize, l4: usize, kind: L4) -> bool {
 }
 
 /// End of the IP datagram at `l3` by its length field, if that is inside the frame.
-/// Padding behind it must not go into the sum, least of all into a CRC.
+/// Padding behind it is not part of a checksum or a CRC.
 fn ip_end(frame: &[u8], l3: usize) -> Option<usize> {
     let packet = frame.get(l3..)?;
     let length = match packet.first()? >> 4 {
@@ -125,17 +126,17 @@ fn ip_end(frame: &[u8], l3: usize) -> Option<usize> {
     (length <= packet.len()).then_some(l3 + length)
 }
 
-/// Replaces the seed at `field` by the checksum of `datagram`. Zero would say "no sum"
-/// in UDP (`mangle_zero`), so it becomes its other representation.
+/// Replaces the seed at `field` by the checksum of `datagram`. Zero means "no checksum"
+/// in UDP (`mangle_zero`) and is replaced by its other representation.
 pub(super) fn insert_sum(datagram: &mut [u8], field: usize, mangle_zero: bool) -> bool {
     let value = match !(sum(datagram) as u16) {
         0 if mangle_zero => 0xffff,
         value => value,
     };
-    let Some(place) = datagram.get_mut(field..field + 2) else {
+    let Some(target) = datagram.get_mut(field..field + 2) else {
         return false;
     };
-    place.copy_from_slice(&value.to_be_bytes());
+    target.copy_from_slice(&value.to_be_bytes());
     true
 }
 
@@ -148,8 +149,8 @@ fn insert_crc(datagram: &mut [u8]) -> bool {
     true
 }
 
-/// CRC-32C of an SCTP packet of at least 12 bytes, its own field taken as zero
-/// (RFC 9260, appendix A).
+/// CRC-32C of an SCTP packet of at least 12 bytes, with zero in its own field (RFC 9260,
+/// appendix A).
 fn sctp_crc(packet: &[u8]) -> u32 {
     let (head, rest) = packet.split_at(8.min(packet.len()));
     let state = crc32c(crc32c(!0, head), &[0; 4]);
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_any_length_and_alignment() {
+    fn sum_of_any_length_and_alignment() {
         let bytes = content(9000);
         for start in 0..9 {
             for end in (start..100).chain([4096, 8999, 9000]) {
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_the_crc() {
+    fn crc32c_matches_rfc3720() {
         assert_eq!(!crc32c(!0, b"123456789"), 0xe306_9283);
         assert_eq!(!crc32c(!0, &[0; 32]), 0x8a91_36aa); // RFC 3720, B.4
     }
@@ -247,7 +248,7 @@ mod tests {
                 let mut frame =
                     [ethernet(ethertype), ip, header.clone(), content(31)].concat();
                 frame[l4 + field..l4 + field + 2].copy_from_slice(&seed);
-                frame.extend([0xee; 7]); // padding that must not be summed
+                frame.extend([0xee; 7]); // padding, which is not summed
                 assert!(insert_l4(&mut frame, 14, l4, kind));
                 let parsed = Parsed::parse(&frame);
                 assert_eq!(l4_ok(&frame, &parsed), Some(true));
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn sctp_gets_its_crc() {
+    fn sctp_crc_is_inserted() {
         let header = vec![0, 7, 0, 9, 1, 2, 3, 4, 0xaa, 0xaa, 0xaa, 0xaa];
         let mut frame = [
             ethernet(0x800),
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_offsets_are_refused() {
+    fn invalid_offsets_are_rejected() {
         let mut frame = [ethernet(0x800), ipv4(6, 20), tcp()].concat();
         for l4 in [0, 13, 53, 54, 55, 638, usize::MAX] {
             for l3 in [0, 14, 53, 54, usize::MAX] {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What every chip does with the bytes of a frame: find the headers ([`Parsed`]),
-//! check and insert sums ([`checksum`]), cut large sends ([`segment`]), hash flows
-//! ([`toeplitz`]), add VLAN tags.
+//! Frame processing that all chips share: headers ([`Parsed`]), checksums ([`checksum`]),
+//! segmentation ([`segment`]), flow hash ([`toeplitz`]), VLAN tags.
 //!
-//! Frames are without their CRC, beginning with the destination address. They come
-//! from a guest or a wire, so nothing here trusts a length or an offset in them.
+//! Frames begin with the destination address and have no CRC. They are from a guest or a
+//! wire, so every length and offset in them is validated.
 
 pub mod checksum;
 pub mod segment;
@@ -28,30 +27,30 @@ const PROTO_DESTINATION: u8 = 60;
 /// Network layer of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum L3 {
-    /// Not IP, or too short to be.
+    /// Not IP, or too short for IP.
     #[default]
     None,
     /// IPv4.
     Ipv4 {
         /// The header is longer than 20 bytes.
         options: bool,
-        /// Any fragment, the first included.
+        /// A fragment, also the first one.
         fragment: bool,
     },
     /// IPv6.
     Ipv6 {
-        /// There are extension headers.
+        /// It has extension headers.
         extensions: bool,
-        /// There is a fragment header.
+        /// It has a fragment header.
         fragment: bool,
     },
 }
 
-/// Transport layer of a frame. Fragments have none: as hardware does, since only the
-/// first would show a header.
+/// Transport layer of a frame. Fragments have none, as in hardware: only the first one
+/// has a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum L4 {
-    /// Unknown, a fragment, or a header that does not fit into its datagram.
+    /// Unknown, a fragment, or a header longer than its datagram.
     #[default]
     None,
     /// TCP.
@@ -91,15 +90,15 @@ impl L4 {
     }
 }
 
-/// Where the headers of a frame are.
+/// Offsets of the headers of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
     /// Number of VLAN tags found, 0 to 2; a third would be `ethertype`.
     pub vlans: usize,
-    /// Control information of the tags, outer first; their ethertypes are at 12 and
-    /// 16, they at 14 and 18.
+    /// Control information of the tags, outer first, at 14 and 18. Their ethertypes are
+    /// at 12 and 16.
     pub vlan_tci: [u16; 2],
-    /// Ethertype after the tags, or the length of an IEEE 802.3 frame; 0 if cut off.
+    /// Ethertype after the tags, or the length of an IEEE 802.3 frame; 0 if truncated.
     pub ethertype: u16,
     /// Network layer.
     pub l3: L3,
@@ -107,17 +106,17 @@ pub struct Parsed {
     pub l3_offset: usize,
     /// Transport layer.
     pub l4: L4,
-    /// First byte of the transport header, or of what follows the IP headers.
+    /// First byte after the IP headers.
     pub l4_offset: usize,
     /// First byte after the transport header; `l4_offset` without one.
     pub payload_offset: usize,
-    /// End of the IP datagram by its own length, so without padding; the end of the
-    /// frame if it is not IP or the length is nonsense.
+    /// End of the IP datagram by its own length, without padding; the end of the frame if
+    /// it is not IP or the length is invalid.
     pub ip_end: usize,
 }
 
 impl Parsed {
-    /// Finds the headers of `frame`, which may be anything.
+    /// Finds the headers of `frame`, which may have any content.
     pub fn parse(frame: &[u8]) -> Self {
         let mut parsed = Self {
             ip_end: frame.len(),
@@ -185,7 +184,7 @@ impl Parsed {
         self.l4_offset = self.l3_offset + 40;
         self.payload_offset = self.l4_offset;
         let total = 40 + (usize::from(header[4]) << 8 | usize::from(header[5]));
-        // A jumbogram says zero; no such frame fits through these chips.
+        // Zero is a jumbogram, which is larger than any frame of these chips.
         if total == 40 || total > packet.len() {
             return None;
         }
@@ -197,9 +196,9 @@ impl Parsed {
         self.transport(frame, L4::from_protocol(protocol, true))
     }
 
-    /// Moves the offsets behind the IPv6 extension headers. Returns the protocol after
-    /// them and whether one was a fragment header; None if they do not fit. Each takes
-    /// at least 8 bytes, which bounds the loop.
+    /// Moves the offsets past the IPv6 extension headers. Returns the protocol after them
+    /// and whether one was a fragment header; None if they do not fit. Each has at least
+    /// 8 bytes, which bounds the loop.
     fn skip_extensions(&mut self, frame: &[u8], first: u8) -> Option<(u8, bool)> {
         let mut protocol = first;
         let mut fragment = false;
@@ -247,7 +246,7 @@ pub fn is_multicast(frame: &[u8]) -> bool {
     frame.first().is_some_and(|byte| byte & 1 != 0)
 }
 
-/// Puts a VLAN tag in front of the ethertype; frames without one stay as they are.
+/// Inserts a VLAN tag in front of the ethertype; frames without one are unchanged.
 pub fn insert_vlan(frame: &mut Vec<u8>, ethertype: u16, tci: u16) {
     let length = frame.len();
     if length < ADDRESSES + 2 {
@@ -355,7 +354,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn sees_options_and_fragments() {
+    fn finds_options_and_fragments() {
         let mut frame = [ethernet(IPV4), ipv4(6, 24), vec![1; 4], tcp()].concat();
         frame[14] = 0x46;
         let parsed = Parsed::parse(&frame);
@@ -416,7 +415,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn lengths_that_lie_hide_the_transport_header() {
+    fn wrong_lengths_hide_the_transport_header() {
         let good = [ethernet(IPV4), ipv4(6, 20), tcp()].concat();
         for (at, value) in [(17, 41), (17, 19), (46, 0x60), (46, 0x40)] {
             let mut frame = good.clone();
@@ -430,7 +429,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn offsets_stay_inside_whatever_the_frame_is() {
+    fn offsets_stay_inside_any_frame() {
         let ext = vec![0, 200, 0, 0, 0, 0, 0, 0];
         let samples = [
             [ethernet(IPV4), ipv4(17, 8), udp(0)].concat(),
@@ -458,7 +457,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn tags_go_in_front_of_the_ethertype() {
+    fn tags_precede_the_ethertype() {
         let plain = [ethernet(IPV4), ipv4(17, 8), udp(0)].concat();
         let mut frame = plain.clone();
         insert_vlan(&mut frame, VLAN, 0xe123);
@@ -470,7 +469,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn knows_group_addresses() {
+    fn group_addresses() {
         assert!(is_broadcast(&[0xff; 14]) && is_multicast(&[0xff; 14]));
         assert!(is_multicast(&[0x33, 0x33, 0, 0, 0, 1]));
         assert!(!is_broadcast(&[0x33; 14]) && !is_multicast(&[]));

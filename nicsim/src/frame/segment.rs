@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Large sends: one set of headers with much payload becomes many frames (82599 data
+//! Segmentation: one set of headers with a large payload becomes many frames (82599 data
 //! sheet, 7.2.4).
 //!
-//! As the drivers prepare it: the transport sum field holds the sum of the pseudo header
-//! without the length, which differs between segments and is added here; the IPv4 sum
-//! field is zero, or cancels tunnel headers (see [`insert_ipv4`]).
+//! The transport checksum field from the driver holds the sum of the pseudo header
+//! without the length, which differs between segments and is added here. The IPv4
+//! checksum field is zero, or cancels tunnel headers (see [`insert_ipv4`]).
 
 use super::checksum::{fold, insert_ipv4, insert_sum};
 use super::{L4, be16};
@@ -13,8 +13,8 @@ const FLAG_FIN: u8 = 0x01;
 const FLAG_PSH: u8 = 0x08;
 const FLAG_CWR: u8 = 0x80;
 
-/// What the descriptors say about a large send. Offsets count from the start of the
-/// frame.
+/// Headers of a frame to segment, from its descriptors. Offsets count from the start of
+/// the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// IP header; the outer one of a tunnel.
@@ -32,7 +32,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Whether `length` bytes of frame can be cut so.
+    /// Whether a frame of `length` bytes can be segmented in this way.
     fn is_sane(&self, length: usize) -> bool {
         let ip = if self.ipv4 { 20 } else { 40 };
         let transport = match self.kind {
@@ -50,20 +50,20 @@ impl Layout {
     }
 }
 
-/// Cuts one large send, a segment at a time, so that the caller may pause between them.
+/// Segments one frame, a segment per call, so that the caller may pause between them.
 #[derive(Clone, Debug)]
 pub struct Segmenter {
     layout: Layout,
-    /// Payload bytes that went out.
+    /// Payload bytes returned so far.
     done: usize,
-    /// Segments that went out.
+    /// Segments returned so far.
     count: usize,
     finished: bool,
 }
 
 impl Segmenter {
-    /// Starts on `frame`, the headers followed by all payload. None if the layout does
-    /// not fit it.
+    /// Segments `frame`: headers followed by all payload. None if the layout does not fit
+    /// it.
     pub fn new(frame: &[u8], layout: Layout) -> Option<Self> {
         let start = Self {
             layout,
@@ -74,8 +74,9 @@ impl Segmenter {
         layout.is_sane(frame.len()).then_some(start)
     }
 
-    /// Replaces the content of `segment` by the next one of `frame`, which is the same
-    /// at each call; false if there is none left. Without payload there is one segment.
+    /// Replaces the content of `segment` by the next segment of `frame`, which is the
+    /// same at each call; false after the last one. A frame without payload is one
+    /// segment.
     pub fn next_into(&mut self, frame: &[u8], segment: &mut Vec<u8>) -> bool {
         let Some((headers, payload)) = frame.split_at_checked(self.layout.payload) else {
             return false;
@@ -151,7 +152,7 @@ mod tests {
     use super::super::tests::{content, ethernet, ipv4, ipv6, tcp, udp};
     use super::*;
 
-    /// A large send as a driver leaves it: lengths zero, seed without length.
+    /// A frame as the driver prepares it: lengths zero, seed without length.
     fn large(v4: bool, is_tcp: bool, payload: usize) -> (Vec<u8>, Layout) {
         let (protocol, header, field) = if is_tcp {
             (6, tcp(), 16)
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_whole_frames_with_right_sums() {
+    fn segments_are_whole_frames_with_correct_checksums() {
         for (v4, is_tcp) in [(true, true), (false, true), (true, false), (false, false)] {
             let (frame, layout) = large(v4, is_tcp, 3_333);
             let segments = cut(&frame, layout);
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn layouts_that_do_not_fit_are_refused() {
+    fn layouts_that_do_not_fit_are_rejected() {
         let (frame, good) = large(true, true, 100);
         let bad = [
             Layout { mss: 0, ..good },

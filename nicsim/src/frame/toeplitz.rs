@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The flow hash of receive side scaling, as Microsoft specified it ("RSS hashing
-//! functions") and all chips compute it (82599 data sheet, 7.1.2.8.1).
+//! functions") and all chips implement it (82599 data sheet, 7.1.2.8.1).
 
 use super::{L3, L4, Parsed};
 
-/// What a byte of input adds to the hash, by its position and its two halves. 16
-/// entries each instead of 256 keep the table of a key in the first level cache.
+/// Contribution of a byte of input to the hash, by its position and its two halves. 16
+/// entries each, rather than 256, keep the table of a key in the first level cache.
 #[derive(Clone, Debug)]
 struct Row {
     high: [u32; 16],
     low: [u32; 16],
 }
 
-/// Toeplitz hash with one key. Made anew when the key changes.
+/// Toeplitz hash with one key. Rebuilt when the key changes.
 #[derive(Clone, Debug)]
 pub struct Toeplitz {
     rows: Vec<Row>,
 }
 
 impl Toeplitz {
-    /// Table for `key`, which takes inputs of up to `key.len() - 4` bytes: 36 for the
-    /// 40 bytes of the 82599. What is beyond does not change the hash.
+    /// Table for `key`, for inputs of up to `key.len() - 4` bytes: 36 for the 40 bytes of
+    /// the 82599. Further bytes do not change the hash.
     pub fn new(key: &[u8]) -> Self {
         let rows = key.windows(5).map(|window| {
             let bits = window
@@ -56,13 +56,13 @@ impl Toeplitz {
         let (L4::Tcp | L4::Udp | L4::Sctp) = parsed.l4 else {
             return None;
         };
-        let place = if let L3::Ipv4 { .. } = parsed.l3 {
+        let offset = if let L3::Ipv4 { .. } = parsed.l3 {
             8
         } else {
             32
         };
         let ports = frame.get(parsed.l4_offset..)?.get(..4)?;
-        let rest = Self::mix(self.rows.get(place..)?, ports);
+        let rest = Self::mix(self.rows.get(offset..)?, ports);
         Some(self.addresses(frame, parsed)? ^ rest)
     }
 
@@ -102,12 +102,12 @@ mod tests {
             std::net::IpAddr::V6(address) => address.octets().to_vec(),
         };
         let addresses = [octets(source), octets(destination)].concat();
-        let (mut frame, place) = if addresses.len() == 8 {
+        let (mut frame, offset) = if addresses.len() == 8 {
             ([ethernet(0x800), ipv4(6, 20)].concat(), 26)
         } else {
             ([ethernet(0x86dd), ipv6(6, 20)].concat(), 22)
         };
-        frame[place..].copy_from_slice(&addresses);
+        frame[offset..].copy_from_slice(&addresses);
         frame.extend(from.to_be_bytes());
         frame.extend(to.to_be_bytes());
         frame.extend_from_slice(&tcp()[4..]);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_key_only_takes_more_input() {
+    fn a_longer_key_only_allows_more_input() {
         let long = Toeplitz::new(&[&KEY[..], &[0x55; 12]].concat());
         let short = Toeplitz::new(&KEY);
         assert_eq!(long.hash(&[7; 36]), short.hash(&[7; 36]));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_only_what_is_there() {
+    fn hashes_only_existing_headers() {
         let toeplitz = Toeplitz::new(&KEY);
         let frame = [ethernet(0x800), ipv4(1, 8), vec![8; 8]].concat();
         let parsed = Parsed::parse(&frame);

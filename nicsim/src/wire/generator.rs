@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Makes UDP frames of a size or a mix of sizes, in flows, each with a content that a
-//! sink can verify (see [`super::payload`]).
+//! UDP frames of a size or a mix of sizes, in flows. A sink can verify their content (see
+//! [`super::payload`]).
 
 use std::time::Instant;
 
@@ -12,32 +12,32 @@ use super::{Next, Source, payload, unknown_command};
 /// Sizes in memory, without the CRC of 4 bytes, of the mix 64 : 594 : 1518 = 7 : 4 : 1.
 const IMIX: [usize; 12] = [60, 60, 60, 60, 60, 60, 60, 590, 590, 590, 590, 1514];
 
-/// Bytes in front of those that differ from frame to frame: headers, magic, flow.
+/// Bytes in front of those that differ between frames: headers, magic, flow.
 const FIXED: usize = payload::START + 6;
 
-/// Of what length the frames are.
+/// Length of the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// All the same: bytes in memory, from [`super::MIN_FRAME`] to [`super::MAX_FRAME`].
+    /// One length: bytes in memory, from [`super::MIN_FRAME`] to [`super::MAX_FRAME`].
     Fixed(usize),
     /// 64, 594 and 1518 bytes on the wire, 7 : 4 : 1, in pseudo-random order.
     Imix,
 }
 
-/// What a generator makes.
+/// Settings of a generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Length of the frames.
     pub size: Size,
-    /// Flows, which take turns: 1 to 65536.
+    /// Number of flows, which take turns: 1 to 65536.
     pub flows: u32,
-    /// Frames of one start; none is without end.
+    /// Number of frames per start; none is endless.
     pub count: Option<u64>,
-    /// How fast.
+    /// The rate.
     pub rate: Rate,
-    /// Another seed makes another content and another order of sizes.
+    /// Seed of the content and of the order of sizes.
     pub seed: u64,
-    /// Whether it starts by itself.
+    /// Whether it starts without a command.
     pub auto: bool,
 }
 
@@ -54,13 +54,13 @@ impl Default for Config {
     }
 }
 
-/// What all frames of a flow have in common, with lengths and checksums still zero.
+/// The common part of all frames of a flow, with lengths and checksums zero.
 struct Flow {
     /// The first bytes.
     fixed: [u8; FIXED],
     /// Sum of the 16-bit words of the IPv4 header.
     ip_sum: u64,
-    /// Sum of those that the UDP checksum covers: addresses, protocol, ports, payload.
+    /// Sum of the words under the UDP checksum: addresses, protocol, ports, payload.
     udp_sum: u64,
 }
 
@@ -90,7 +90,7 @@ impl Flow {
         }
     }
 
-    /// Makes `frame`, which has its length already, the frame with this number.
+    /// Fills `frame`, whose length is set, with the frame of this number.
     fn make(&self, frame: &mut [u8], seed: u64, number: u64) {
         let ip_len = frame.len() - 14;
         let udp_len = ip_len - 20;
@@ -103,7 +103,7 @@ impl Flow {
         frame[38..40].copy_from_slice(&(udp_len as u16).to_be_bytes());
         // The length counts twice: in the header and in the pseudo header (RFC 768).
         let udp = checksum(self.udp_sum + 2 * udp_len as u64 + sum(&frame[FIXED..]));
-        // Zero would mean that there is no checksum.
+        // Zero means "no checksum".
         let udp = if udp == 0 { 0xffff } else { udp };
         frame[40..42].copy_from_slice(&udp.to_be_bytes());
     }
@@ -128,15 +128,15 @@ fn checksum(sum: u64) -> u16 {
     !((sum >> 16) + (sum & 0xffff)) as u16
 }
 
-/// Gives frames as its [`Config`] says. The numbers of the frames go on from one start
-/// to the next.
+/// Generates frames according to its [`Config`]. Frame numbers continue from one start to
+/// the next.
 pub struct Generator {
     config: Config,
     flows: Vec<Flow>,
     pacer: Pacer,
-    /// Frames until it stops.
+    /// Number of frames until it stops.
     left: u64,
-    /// Index of the flow whose turn it is.
+    /// Index of the flow of the next frame.
     turn: usize,
     /// Number of the next frame in that flow.
     number: u64,
@@ -145,7 +145,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator of frames to the address `destination`.
+    /// Generator of frames to the address `destination`.
     pub fn new(config: Config, destination: [u8; 6]) -> Self {
         let last = config.flows.clamp(1, 1 << 16) - 1;
         let flows = (0..=last as u16)
@@ -178,7 +178,7 @@ impl Generator {
     fn length(&self) -> usize {
         match self.config.size {
             Size::Fixed(length) => length,
-            // A fixed order could go in step with flows or rings.
+            // A fixed order could be in phase with flows or rings.
             Size::Imix => {
                 IMIX[(payload::random(!self.config.seed, self.sent) % 12) as usize]
             }
@@ -207,7 +207,7 @@ impl Source for Generator {
         Next::Frame
     }
 
-    fn patient(&self) -> bool {
+    fn back_pressure(&self) -> bool {
         self.config.rate == Rate::Full
     }
 
@@ -261,7 +261,7 @@ mod tests {
             .collect()
     }
 
-    /// The checksum by the book: 16-bit words, one by one.
+    /// Reference checksum: 16-bit words, one by one.
     fn slow_checksum(bytes: &[u8]) -> u16 {
         let sum = bytes.chunks(2).fold(0, |sum: u32, word| {
             let low = word.get(1).copied().unwrap_or(0);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_right() {
+    fn headers_are_correct() {
         for length in [60, 61, 63, 590, 1514, 9014] {
             let config = Config {
                 size: Size::Fixed(length),
@@ -376,8 +376,8 @@ mod tests {
     }
 
     #[test]
-    fn only_full_rate_is_patient() {
-        assert!(Generator::new(Config::default(), MAC).patient());
+    fn only_full_rate_applies_back_pressure() {
+        assert!(Generator::new(Config::default(), MAC).back_pressure());
         let rate = Rate::PerSecond(NonZeroU32::MIN);
         let mut paced = Generator::new(
             Config {
@@ -386,7 +386,7 @@ mod tests {
             },
             MAC,
         );
-        assert!(!paced.patient());
+        assert!(!paced.back_pressure());
         let now = Instant::now();
         assert_eq!(paced.next(now, &mut Vec::new()), Next::Frame);
         assert!(matches!(paced.next(now, &mut Vec::new()), Next::At(_)));

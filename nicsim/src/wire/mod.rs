@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What hangs on a port: another port, the port itself, or a source and a sink.
+//! Peers of a port: another port, the port itself, or a source and a sink.
 //!
-//! A frame here is what is in memory: from the destination address to the end of the
-//! data, without preamble and without CRC.
+//! A frame here is the data in memory: from the destination address to the end of the
+//! data, without preamble and CRC.
 
 pub mod generator;
 pub mod pace;
@@ -17,100 +17,101 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-/// Shortest frame on a wire, in bytes without CRC (IEEE 802.3, 4.2.3.3).
+/// Minimum length of a frame on a wire, in bytes without CRC (IEEE 802.3, 4.2.3.3).
 pub const MIN_FRAME: usize = 60;
 
-/// Longest frame that a source gives or a sink takes, in bytes without CRC: the largest
-/// packet that the 82599 can receive is 15.5 KB with CRC (data sheet, 8.2.3.22.13, MAXFRS).
+/// Maximum length of a frame of a source or sink, in bytes without CRC: the largest
+/// packet that the 82599 can receive is 15.5 KB with CRC (data sheet, 8.2.3.22.13,
+/// MAXFRS).
 pub const MAX_FRAME: usize = 15_872 - 4;
 
-/// What a [`Source`] has at the moment.
+/// State of a [`Source`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// The buffer holds a frame.
     Frame,
-    /// Nothing now, the next frame is due then.
+    /// No frame now, the next one is due then.
     At(Instant),
-    /// Nothing, until [`Source::fd`] is readable or a command came.
+    /// No frame until [`Source::fd`] is readable or a command arrives.
     Idle,
 }
 
-/// Gives frames to a port.
+/// A source of frames for a port.
 pub trait Source {
-    /// Replaces the content of `frame` by the next frame if there is one at `now`. Only
-    /// [`Next::Frame`] says that `frame` is to be used.
+    /// Replaces the content of `frame` by the next frame if there is one at `now`.
+    /// `frame` is only valid with [`Next::Frame`].
     fn next(&mut self, now: Instant, frame: &mut Vec<u8>) -> Next;
 
-    /// Whether the frames can wait: the port asks for no more than it can take. Else a
-    /// frame that is due comes, and what the port cannot take is lost.
-    fn patient(&self) -> bool {
+    /// Whether the port applies back-pressure: it takes only as many frames as it has
+    /// room for. Otherwise frames arrive when they are due, and surplus frames are lost.
+    fn back_pressure(&self) -> bool {
         false
     }
 
-    /// Readable when there is something new after [`Next::Idle`].
+    /// Readable when there is a frame after [`Next::Idle`].
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
-    /// What it has given so far, as a JSON object.
+    /// Counters, as a JSON object.
     fn counters(&self) -> Value;
 
-    /// Does what `gen PORT words...` on the control socket asks for.
+    /// Executes `gen PORT words...` of the control socket.
     ///
     /// # Errors
-    /// A text for the user if it does not know the words.
+    /// A text for the user if the words are unknown.
     fn command(&mut self, words: &[&str]) -> Result<Value, String>;
 }
 
-/// Takes frames from a port.
+/// A sink for the frames of a port.
 pub trait Sink {
     /// Takes `frame`, which the port sent at `now`.
     fn take(&mut self, now: Instant, frame: &[u8]);
 
-    /// Writes out what is buffered. To be called before the program sleeps.
+    /// Writes buffered data. Called before the program sleeps.
     fn flush(&mut self) {}
 
-    /// What it has taken so far, as a JSON object.
+    /// Counters, as a JSON object.
     fn counters(&self) -> Value;
 
-    /// Does what `sink PORT words...` on the control socket asks for.
+    /// Executes `sink PORT words...` of the control socket.
     ///
     /// # Errors
-    /// A text for the user if it does not know the words.
+    /// A text for the user if the words are unknown.
     fn command(&mut self, words: &[&str]) -> Result<Value, String>;
 }
 
 /// The other end of a port's wire.
 pub enum Attachment {
-    /// What the port sends comes back to it.
+    /// The port receives the frames that it sends.
     Loopback,
-    /// Joined to the port of this number, which names this one in turn.
+    /// Connected to the port of this number, whose peer is this port.
     Cable(usize),
     /// A source, if any, and a sink.
     Open {
-        /// Where the port's frames come from; none if nothing ever comes.
+        /// Source of the frames that the port receives.
         source: Option<Box<dyn Source>>,
-        /// Where the port's frames go to.
+        /// Sink of the frames that the port sends.
         sink: Box<dyn Sink>,
     },
 }
 
-/// Fills `frame` up with zeros to the length that a sending card gives it at least.
+/// Pads `frame` with zeros to the minimum length.
 fn pad(frame: &mut Vec<u8>) {
     if frame.len() < MIN_FRAME {
         frame.resize(MIN_FRAME, 0);
     }
 }
 
-/// The answer to a command that a source or sink does not have.
+/// The reply to an unknown command.
 fn unknown_command(who: &str, words: &[&str], known: &str) -> String {
     format!(
-        "{who} does not know '{}'; it knows: {known}",
+        "{who}: unknown command '{}'; known are: {known}",
         words.join(" ")
     )
 }
 
-/// The answer of a source or sink to any command, if it has none.
+/// The reply of a source or sink that has no commands.
 fn no_command(who: &str) -> String {
-    format!("{who} takes no commands")
+    format!("{who} has no commands")
 }

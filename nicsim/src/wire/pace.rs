@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
-//! When the next frame is due.
+//! Pacing: when the next frame is due.
 
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-/// How fast frames are given.
+/// The rate of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
-    /// As fast as the port takes them, without loss.
+    /// As fast as the port accepts frames, without loss.
     Full,
-    /// This many per second, whether the port can take them or not.
+    /// This many frames per second, whether the port has room for them or not.
     PerSecond(NonZeroU32),
 }
 
-/// A source that is this much behind does not catch up: the burst would be one that no
-/// wire carries.
+/// A source that is late by more than this does not catch up: no wire carries such a
+/// burst.
 pub const SLACK: Duration = Duration::from_millis(10);
 
 /// Spaces frames evenly at a [`Rate`].
 #[derive(Clone, Debug)]
 pub struct Pacer {
     rate: Rate,
-    /// When the running second began; none before the first frame.
+    /// Start of the current second; none before the first frame.
     second: Option<Instant>,
-    /// Frames given in the running second.
-    given: u32,
+    /// Frames in the current second.
+    frames: u32,
 }
 
 impl Pacer {
@@ -33,45 +33,45 @@ impl Pacer {
         Self {
             rate,
             second: None,
-            given: 0,
+            frames: 0,
         }
     }
 
-    /// The rate as given.
+    /// The configured rate.
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// Forgets the time that has passed: the next frame is due at once.
+    /// Restarts the pace: the next frame is due at once.
     pub fn restart(&mut self) {
         self.second = None;
     }
 
-    /// Takes the next frame if it is due at `now`, else says when it is.
+    /// Accounts for the next frame if it is due at `now`.
     ///
     /// # Errors
-    /// When to come again.
+    /// When the next frame is due.
     pub fn next(&mut self, now: Instant) -> Result<(), Instant> {
         let Rate::PerSecond(rate) = self.rate else {
             return Ok(());
         };
         let rate = rate.get();
         let second = *self.second.get_or_insert_with(|| {
-            self.given = 0;
+            self.frames = 0;
             now
         });
-        let nanos = u64::from(self.given) * 1_000_000_000 / u64::from(rate);
+        let nanos = u64::from(self.frames) * 1_000_000_000 / u64::from(rate);
         let due = second + Duration::from_nanos(nanos);
         if now < due {
             return Err(due);
         }
-        self.given += 1;
+        self.frames += 1;
         if now - due > SLACK {
-            (self.second, self.given) = (Some(now), 1);
+            (self.second, self.frames) = (Some(now), 1);
         }
-        if self.given == rate {
+        if self.frames == rate {
             self.second = self.second.map(|second| second + Duration::from_secs(1));
-            self.given = 0;
+            self.frames = 0;
         }
         Ok(())
     }
@@ -85,8 +85,8 @@ mod tests {
         Pacer::new(Rate::PerSecond(NonZeroU32::new(rate).unwrap()))
     }
 
-    /// Frames given when asked every `step` from 0 to `until`.
-    fn given(pacer: &mut Pacer, start: Instant, step: Duration, until: Duration) -> u32 {
+    /// Number of frames for a call every `step` from 0 to `until`.
+    fn frames(pacer: &mut Pacer, start: Instant, step: Duration, until: Duration) -> u32 {
         let (mut count, mut at) = (0, Duration::ZERO);
         while at < until {
             while pacer.next(start + at).is_ok() {
@@ -101,15 +101,15 @@ mod tests {
     fn keeps_the_rate_without_drift() {
         let (ms, minute) = (Duration::from_millis(1), Duration::from_secs(60));
         for rate in [1, 3, 999, 1_000, 123_456] {
-            let count = given(&mut per_second(rate), Instant::now(), ms, minute);
-            // The last look is at 59.999 s; the first frame is due at 0.
+            let count = frames(&mut per_second(rate), Instant::now(), ms, minute);
+            // The last call is at 59.999 s; the first frame is due at 0.
             let due = u64::from(rate) * 59_999 / 1000 + 1;
             assert_eq!(u64::from(count), due, "rate {rate}");
         }
     }
 
     #[test]
-    fn says_when_to_come_again() {
+    fn returns_when_the_next_frame_is_due() {
         let (mut pacer, start) = (per_second(4), Instant::now());
         assert_eq!(pacer.next(start), Ok(()));
         assert_eq!(pacer.next(start), Err(start + Duration::from_millis(250)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What generator frames carry, so that a sink can tell whether each one came, came once,
-//! in order, and undamaged. All numbers big endian, offsets from the start of the UDP
-//! payload, which is at byte 42 of the frame:
+//! Payload of generator frames, from which a sink finds loss, duplicates, order and
+//! damage. Numbers are big endian, offsets are from the start of the UDP payload, which
+//! is at byte 42 of the frame:
 //!
 //! | offset | bytes | what                                                        |
 //! |--------|-------|-------------------------------------------------------------|
@@ -11,7 +11,7 @@
 //! | 14     | 4     | CRC-32 of flow, number, length of the frame (4 bytes), rest |
 //! | 18     |       | pseudo-random, by seed, flow and number                     |
 //!
-//! Headers are not covered: whoever forwards a frame may rewrite them.
+//! Headers are not covered: a forwarder may rewrite them.
 
 /// Start of the UDP payload: Ethernet 14, IPv4 without options 20, UDP 8 bytes.
 pub const START: usize = 14 + 20 + 8;
@@ -19,17 +19,17 @@ pub const START: usize = 14 + 20 + 8;
 /// Bytes in front of the pseudo-random ones.
 pub const HEADER: usize = 4 + 2 + 8 + 4;
 
-/// Marks a frame as the generator's.
+/// Marks a generator frame.
 pub const MAGIC: [u8; 4] = *b"nics";
 
-/// What a sink finds in a frame.
+/// Verdict on a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Not a generator frame.
     Foreign,
-    /// A generator frame, but not as it was sent.
+    /// A damaged generator frame.
     Damaged,
-    /// As it was sent.
+    /// An undamaged generator frame.
     Good {
         /// Its flow.
         flow: u16,
@@ -39,7 +39,7 @@ pub enum Content {
 }
 
 /// A pseudo-random word for each `index`: the output function of SplitMix64 on a counter,
-/// so that words do not wait for each other.
+/// so that words do not depend on each other.
 pub fn random(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -68,8 +68,8 @@ fn checksum(flow_and_number: &[u8], length: usize, rest: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Writes number, random bytes and CRC into `frame`, whose magic and flow are in place.
-/// A frame too short for them stays as it is.
+/// Writes number, random bytes and CRC into `frame`, whose magic and flow are set. A
+/// frame too short for them is unchanged.
 pub fn fill(frame: &mut [u8], seed: u64, number: u64) {
     let length = frame.len();
     let Some((header, rest)) = frame
@@ -87,7 +87,7 @@ pub fn fill(frame: &mut [u8], seed: u64, number: u64) {
     header[14..18].copy_from_slice(&crc.to_be_bytes());
 }
 
-/// Looks into `frame`.
+/// Checks `frame`.
 pub fn check(frame: &[u8]) -> Content {
     let payload = frame
         .get(START..)
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn comes_back_as_written() {
+    fn reads_as_written() {
         for length in [60, 61, 67, 68, 1514, 9000] {
             let good = Content::Good {
                 flow: 513,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_foreign() {
+    fn other_frames_are_foreign() {
         assert_eq!(check(&[]), Content::Foreign);
         assert_eq!(check(&[0; 59]), Content::Foreign);
         assert_eq!(check(&[0; 1514]), Content::Foreign);

@@ -13,31 +13,31 @@ use serde_json::{Value, json};
 use super::pace::{Pacer, Rate};
 use super::{MAX_FRAME, Next, Sink, Source, no_command, pad, unknown_command};
 
-/// When the frames of a capture are given.
+/// Pace of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Evenly, or as fast as the port takes them.
+    /// Evenly, or as fast as the port accepts frames.
     At(Rate),
-    /// With the distances in time that they were captured with.
+    /// With the intervals of the capture.
     Recorded,
 }
 
-/// A capture to be given to a port.
+/// A capture to replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The file.
     pub file: PathBuf,
     /// When each frame is due.
     pub pace: Pace,
-    /// Whether it starts by itself.
+    /// Whether it starts without a command.
     pub auto: bool,
 }
 
-/// Keeps the time of recorded frames.
+/// Replays frames with the intervals of the capture.
 #[derive(Debug)]
 enum Clock {
     Paced(Pacer),
-    /// When the first frame was due, and the time it was captured with.
+    /// When the first frame was due, and its capture time.
     Recorded(Option<(Instant, Duration)>),
 }
 
@@ -49,8 +49,8 @@ impl Clock {
         }
     }
 
-    /// Whether the frame captured at `time` may go; else when. A frame captured before
-    /// the first one is due at once.
+    /// Whether the frame captured at `time` is due; otherwise when it is. A frame
+    /// captured before the first one is due at once.
     fn due(&mut self, now: Instant, time: Duration) -> Result<(), Instant> {
         match self {
             Self::Paced(pacer) => pacer.next(now),
@@ -65,14 +65,14 @@ impl Clock {
     }
 }
 
-/// Gives the frames of a capture. Those shorter than a wire has them are filled up with
-/// zeros, those that no port takes are left out. The file is read as it goes.
+/// Replays the frames of a capture. Short frames are padded with zeros, frames longer
+/// than [`MAX_FRAME`] are skipped. The file is read during the replay.
 pub struct PcapSource {
     config: Config,
     /// None at the end, and before the start.
     reader: Option<PcapReader<File>>,
     clock: Clock,
-    /// The next frame, if it is read already, and the time it was captured.
+    /// The next frame, if it is read already, and its capture time.
     pending: Option<Duration>,
     frame: Vec<u8>,
     sent: u64,
@@ -87,7 +87,7 @@ impl PcapSource {
     /// # Errors
     /// A text for the user if it cannot be read, or holds no Ethernet frames.
     pub fn open(config: Config) -> Result<Self, String> {
-        // Opened in any case: what is wrong is to be found out now.
+        // Opened even without a start, so that errors are found now.
         let reader = open(&config.file)?;
         let clock = Clock::new(config.pace);
         Ok(Self {
@@ -111,8 +111,8 @@ impl PcapSource {
         Ok(())
     }
 
-    /// Reads the next frame that a port can take; the time it was captured, or none at
-    /// the end.
+    /// Reads the next frame that is not skipped; returns its capture time, or none at the
+    /// end.
     fn read(&mut self) -> Option<Duration> {
         let reader = self.reader.as_mut()?;
         let nanos = match reader.header().ts_resolution {
@@ -158,7 +158,7 @@ impl Source for PcapSource {
         Next::Frame
     }
 
-    fn patient(&self) -> bool {
+    fn back_pressure(&self) -> bool {
         self.config.pace == Pace::At(Rate::Full)
     }
 
@@ -208,12 +208,12 @@ fn explain(error: &PcapError) -> String {
     }
 }
 
-/// Writes frames into a capture, with nanoseconds.
+/// Writes frames to a capture, with nanoseconds.
 pub struct PcapSink {
     path: PathBuf,
     /// None after an error.
     file: Option<BufWriter<File>>,
-    /// A moment, and the same since 1970.
+    /// An instant, and the same in time since 1970.
     epoch: (Instant, Duration),
     frames: u64,
     bytes: u64,
@@ -221,7 +221,7 @@ pub struct PcapSink {
 }
 
 impl PcapSink {
-    /// Makes the file, or empties it.
+    /// Creates or truncates the file.
     ///
     /// # Errors
     /// A text for the user if the file cannot be written.
@@ -261,14 +261,14 @@ impl PcapSink {
         let length = length as u32;
         let fields = [time.as_secs() as u32, time.subsec_nanos(), length, length];
         let mut bytes = [0; 16];
-        for (place, field) in bytes.chunks_exact_mut(4).zip(fields) {
-            place.copy_from_slice(&field.to_le_bytes());
+        for (target, field) in bytes.chunks_exact_mut(4).zip(fields) {
+            target.copy_from_slice(&field.to_le_bytes());
         }
         bytes
     }
 
     /// Ends the capture if `result` is an error.
-    fn note(&mut self, result: io::Result<()>) {
+    fn end_on_error(&mut self, result: io::Result<()>) {
         if let Err(error) = result {
             eprintln!("nicsim: capture {} ends: {error}", self.path.display());
             self.file = None;
@@ -284,7 +284,7 @@ impl Sink for PcapSink {
             return;
         };
         let result = file.write_all(&record).and_then(|()| file.write_all(frame));
-        self.note(result);
+        self.end_on_error(result);
         self.frames += 1;
         self.bytes += frame.len() as u64;
     }
@@ -292,7 +292,7 @@ impl Sink for PcapSink {
     fn flush(&mut self) {
         if let Some(file) = &mut self.file {
             let result = file.flush();
-            self.note(result);
+            self.end_on_error(result);
         }
     }
 
@@ -313,7 +313,7 @@ mod tests {
     use super::*;
     use std::num::NonZeroU32;
 
-    /// A file of its own for each test, gone afterwards.
+    /// A file for one test, removed afterwards.
     struct TempFile(PathBuf);
 
     impl TempFile {
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn reads_what_it_writes() {
         let file = TempFile::new("roundtrip");
         let mut sink = PcapSink::create(&file.0).unwrap();
         let frames = [vec![1; 60], vec![2; 1514], vec![3; MAX_FRAME]];
@@ -370,7 +370,7 @@ mod tests {
             .for_each(|frame| sink.take(Instant::now(), frame));
         sink.flush();
         let mut source = file.source(FULL);
-        assert!(source.patient());
+        assert!(source.back_pressure());
         assert_eq!(drain(&mut source), frames);
         assert_eq!(source.counters()["running"], false);
         assert_eq!((sink.frames, sink.dropped), (3, 0));
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn short_frames_are_filled_and_long_ones_skipped() {
+    fn short_frames_are_padded_and_long_ones_skipped() {
         let short = capture("short", &[0], 42);
         assert_eq!(drain(&mut short.source(FULL)), [[0; 60]]);
         let long = capture("long", &[0, 1], MAX_FRAME + 1);
@@ -398,10 +398,10 @@ mod tests {
     }
 
     #[test]
-    fn keeps_recorded_time() {
+    fn keeps_recorded_intervals() {
         let file = capture("recorded", &[0, 10, 5, 30], 60);
         let mut source = file.source(Pace::Recorded);
-        assert!(!source.patient());
+        assert!(!source.back_pressure());
         let (start, mut frame) = (Instant::now(), Vec::new());
         let at = |us| start + Duration::from_micros(us);
         assert_eq!(source.next(at(0), &mut frame), Next::Frame);
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_files_are_refused_or_end_early() {
+    fn invalid_files_are_rejected_or_end_early() {
         let file = capture("bad", &[0, 1], 60);
         let bytes = std::fs::read(&file.0).unwrap();
         std::fs::write(&file.0, &bytes[..bytes.len() - 1]).unwrap();

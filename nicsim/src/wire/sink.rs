@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Counts frames, and tells of generator frames whether all came and came undamaged.
+//! Counts frames and verifies generator frames: damage, loss, order, duplicates.
 
 use std::time::Instant;
 
@@ -8,27 +8,27 @@ use serde_json::{Value, json};
 use super::payload::{self, Content};
 use super::{Sink, unknown_command};
 
-/// What is known of a flow.
+/// State of a flow.
 #[derive(Clone, Debug, Default)]
 struct Flow {
-    /// The number that comes next if nothing goes wrong.
+    /// The expected number.
     next: u64,
-    /// Bit n: frame `next - 1 - n` has come.
+    /// Bit n: frame `next - 1 - n` has arrived.
     seen: u64,
 }
 
-/// What became of the frames of a generator.
+/// Result for the frames of a generator.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
-    /// Undamaged, and for the first time.
+    /// Undamaged and not a duplicate.
     good: u64,
-    /// Damaged. Their numbers cannot be trusted: each is lost, too.
+    /// Damaged. Their numbers are not valid: each is also lost.
     bad: u64,
-    /// Not come, though a later one of the flow has.
+    /// Missing, although a later one of the flow arrived.
     lost: u64,
-    /// Came after a later one of the flow.
+    /// Arrived after a later one of the flow.
     out_of_order: u64,
-    /// Came again.
+    /// Duplicates.
     duplicate: u64,
     /// Not from a generator.
     foreign: u64,
@@ -39,8 +39,8 @@ struct Tally {
 struct Verifier {
     flows: Vec<Flow>,
     tally: Tally,
-    /// After a reset the generator may be anywhere: the first frame of a flow is right
-    /// whatever its number.
+    /// After a reset the generator may be at any number: the first frame of a flow is
+    /// good.
     resync: bool,
 }
 
@@ -72,9 +72,9 @@ impl Verifier {
         flow.next = number.wrapping_add(1);
     }
 
-    /// A frame that `age` frames with higher numbers should have followed.
+    /// A frame whose number is `age` below the highest one.
     fn late(tally: &mut Tally, flow: &mut Flow, age: u64) {
-        // What is older than the bits is taken for new: a duplicate so late is unlikely.
+        // A number older than the bits is new: such a late duplicate is unlikely.
         let bit = u32::try_from(age)
             .ok()
             .and_then(|age| 1u64.checked_shl(age))
@@ -90,7 +90,7 @@ impl Verifier {
     }
 }
 
-/// Takes frames and counts them.
+/// Counts frames.
 #[derive(Debug, Default)]
 pub struct CountingSink {
     frames: u64,
@@ -99,8 +99,8 @@ pub struct CountingSink {
 }
 
 impl CountingSink {
-    /// A sink at zero; with `verify` it checks the frames of generators. Each flow is
-    /// expected to begin with its first frame.
+    /// A sink with counters at zero; with `verify` it checks the frames of generators.
+    /// Each flow begins with its first frame.
     pub fn new(verify: bool) -> Self {
         Self {
             verifier: verify.then(Verifier::default),
@@ -163,7 +163,7 @@ mod tests {
             .collect()
     }
 
-    /// The tally of frames of one flow that come in the order of `numbers`.
+    /// The tally of frames of one flow that arrive in the order of `numbers`.
     fn tally(numbers: &[usize]) -> Tally {
         let frames = generated(Config::default(), 300);
         let mut verifier = Verifier::default();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn reset_takes_up_where_the_generator_is() {
+    fn reset_continues_at_the_next_frame() {
         let frames = generated(Config::default(), 10);
         let mut sink = CountingSink::new(true);
         sink.command(&["reset"]).unwrap();
@@ -304,7 +304,7 @@ mod tests {
             let mut sink = CountingSink::new(true);
             let now = Instant::now();
             for _ in 0..1000 {
-                // Else the frames of a second round would be duplicates.
+                // Otherwise the frames of a second round would be duplicates.
                 sink.command(&["reset"]).unwrap();
                 frames.iter().for_each(|frame| sink.take(now, frame));
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The words of `--wire`, and the attachments of all ports that they make.
+//! The syntax of `--wire`, and the attachments of all ports.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -11,43 +11,49 @@ use super::pcap::{self, Pace, PcapSink, PcapSource};
 use super::sink::CountingSink;
 use super::{Attachment, MAX_FRAME, MIN_FRAME, Sink, Source, tap};
 
-/// Bytes of the CRC, which sizes on the command line count and frames here do not have.
+/// Bytes of the CRC: sizes on the command line include it, frames here do not.
 const CRC: usize = 4;
 
-/// The forms of `--wire` and what they mean, for error messages and the help text.
+/// The forms of `--wire` and their meaning, for error messages and the help text.
 pub const FORMS: [(&str, &str); 8] = [
-    ("loopback:PORT", "what the port sends comes back to it"),
-    ("cable:PORT-PORT", "joins two ports"),
+    (
+        "loopback:PORT",
+        "the port receives the frames that it sends",
+    ),
+    ("cable:PORT-PORT", "connects two ports"),
     (
         "gen:PORT[,size=64|imix|N][,flows=N][,count=N][,rate=PPS|full][,seed=N]\
          [,start=auto|off]",
-        "makes UDP frames of this size on the wire (with the CRC, so 64 is 60 bytes in\n\
+        "generates UDP frames of this size on the wire (with the CRC: 64 is 60 bytes in\n\
          memory); full waits for the port, PPS does not",
     ),
     (
         "sink:PORT[,verify]",
-        "counts frames, which every port without another sink does; verify checks those\n\
+        "counts frames, the default for every port; verify checks those\n\
          of a generator for damage, loss, order and duplicates",
     ),
     (
         "tap:PORT,name=NAME",
-        "joins a new tap interface of this host",
+        "connects a new tap interface of this host",
     ),
     (
         "pcap-in:PORT,file=FILE[,rate=PPS|full|pcap][,start=auto|off]",
-        "gives the frames of a capture; pcap keeps their distances in time",
+        "replays a capture; pcap keeps its intervals",
     ),
-    ("pcap-out:PORT,file=FILE", "captures what the port sends"),
+    (
+        "pcap-out:PORT,file=FILE",
+        "captures the frames that the port sends",
+    ),
     (
         "record:PORT,file=FILE",
-        "captures what passes in both directions, beside any other wire",
+        "captures both directions, in addition to any other wire",
     ),
 ];
 
-/// What one `--wire` asks for.
+/// The kind of a wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The port gets back what it sends.
+    /// The port receives the frames that it sends.
     Loopback,
     /// To the port of this number.
     Cable(usize),
@@ -61,7 +67,7 @@ pub enum Kind {
     PcapIn(pcap::Config),
     /// A capture as sink.
     PcapOut(PathBuf),
-    /// A capture of what passes in both directions, beside all else.
+    /// A capture of both directions, in addition to any other wire.
     Record(PathBuf),
 }
 
@@ -70,7 +76,7 @@ pub enum Kind {
 pub struct Wire {
     /// Number of the port.
     pub port: usize,
-    /// What hangs on it.
+    /// Kind of the wire.
     pub kind: Kind,
 }
 
@@ -84,7 +90,7 @@ impl FromStr for Wire {
             .find(|form| form.split(':').next() == Some(name))
             .ok_or_else(|| {
                 let forms = FORMS.map(|(form, _)| form).join(", ");
-                format!("'{name}' is no kind of wire; there are: {forms}")
+                format!("unknown wire '{name}'; known are: {forms}")
             })?;
         parse(name, rest).map_err(|error| format!("{error}; write: {form}"))
     }
@@ -128,7 +134,7 @@ impl<'a> Options<'a> {
         Self(text.split(',').filter(|word| !word.is_empty()).collect())
     }
 
-    /// Takes out the first word that `pick` makes something of.
+    /// Removes the first word for which `pick` returns a value.
     fn take<T>(&mut self, pick: impl Fn(&'a str) -> Option<T>) -> Option<T> {
         let (at, found) = self
             .0
@@ -139,18 +145,18 @@ impl<'a> Options<'a> {
         Some(found)
     }
 
-    /// Takes out the value of `key=value`.
+    /// Removes `key=value` and returns its value.
     pub fn value(&mut self, key: &str) -> Option<&'a str> {
         self.take(|word| word.strip_prefix(key)?.strip_prefix('='))
     }
 
-    /// Takes out the value of a key that must be there.
+    /// Removes `key=value`, which is required.
     fn need(&mut self, key: &str) -> Result<&'a str, String> {
         let value = self.value(key).filter(|value| !value.is_empty());
         value.ok_or_else(|| format!("{key}= is missing"))
     }
 
-    /// Takes out a number from `low` to `high`, or gives `default`.
+    /// Removes a number from `low` to `high`; `default` without one.
     fn number(
         &mut self,
         key: &str,
@@ -168,12 +174,12 @@ impl<'a> Options<'a> {
         number.ok_or_else(|| format!("{key}={text} is not a number from {low} to {high}"))
     }
 
-    /// Takes out `word`; whether it was there.
+    /// Removes `word`; returns whether it was present.
     fn flag(&mut self, word: &str) -> bool {
         self.take(|other| (other == word).then_some(())).is_some()
     }
 
-    /// Whether it starts by itself: `start=auto|off`.
+    /// Whether the source starts without a command: `start=auto|off`.
     fn start(&mut self) -> Result<bool, String> {
         match self.value("start") {
             None | Some("auto") => Ok(true),
@@ -185,11 +191,11 @@ impl<'a> Options<'a> {
     /// The end of the options.
     ///
     /// # Errors
-    /// Names a word that nobody has taken.
+    /// Names a word that is left.
     pub fn end(self) -> Result<(), String> {
         match self.0.first() {
             None => Ok(()),
-            Some(word) => Err(format!("'{word}' is not an option here, or comes twice")),
+            Some(word) => Err(format!("'{word}' is not an option here, or a duplicate")),
         }
     }
 }
@@ -248,15 +254,15 @@ fn pcap_config(options: &mut Options<'_>) -> Result<pcap::Config, String> {
     })
 }
 
-/// What hangs on one port.
+/// Attachment of one port.
 pub struct Connection {
-    /// The other end of its wire.
+    /// The other end of the wire.
     pub attachment: Attachment,
-    /// Takes what passes in both directions.
+    /// Sink for both directions.
     pub record: Option<Box<dyn Sink>>,
 }
 
-/// What the options ask for on one port, before anything is opened.
+/// The wires of one port, before anything is opened.
 #[derive(Default)]
 struct Plan<'a> {
     /// Loopback or cable.
@@ -322,8 +328,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn once<T>(place: &mut Option<T>, value: T) -> Result<(), String> {
-    match place.replace(value) {
+fn once<T>(target: &mut Option<T>, value: T) -> Result<(), String> {
+    match target.replace(value) {
         None => Ok(()),
         Some(_) => Err(
             "one source (gen, pcap-in, tap), one sink (sink, pcap-out, tap), one \
@@ -333,7 +339,7 @@ fn once<T>(place: &mut Option<T>, value: T) -> Result<(), String> {
     }
 }
 
-/// Opens what `wires` ask for, for ports with these addresses.
+/// Opens `wires` for ports with these addresses.
 ///
 /// # Errors
 /// A text for the user that names the wire.
@@ -452,14 +458,14 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_would_be_right() {
+    fn errors_name_the_valid_form() {
         assert!(error("telepathy:0").contains("loopback:PORT, cable:PORT-PORT"));
         assert!(error("gen").contains("gen:PORT["));
         assert!(error("gen:0,size=63").contains("from 64 to 15872"));
         assert!(error("gen:0,rate=0").contains("frames per second"));
         assert!(error("gen:0,rate=pcap").contains("neither full"));
         assert!(error("gen:0,flows=65537").contains("from 1 to 65536"));
-        assert!(error("gen:0,flows=1,flows=2").contains("comes twice"));
+        assert!(error("gen:0,flows=1,flows=2").contains("duplicate"));
         assert!(error("gen:0,start=now").contains("auto nor off"));
         assert!(error("sink:0,verfy").contains("'verfy' is not an option"));
         assert!(error("cable:0").contains("cable:PORT-PORT"));
@@ -512,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_does_not_fit() {
+    fn rejects_invalid_combinations() {
         let error = |texts: &[&str]| connect_all(texts, 2).err().unwrap();
         assert!(error(&["sink:2"]).contains("names port 2, but there are only 2"));
         assert!(error(&["cable:0-5"]).contains("names port 5"));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! A tap interface of the host as the other end of the cable.
+//! A tap interface of the host as the peer of a port.
 //!
-//! The interface is made at start and is gone when the program ends. It is down at
-//! first: `ip link set NAME up`. Its creation takes an `ioctl`; the crate tappers wraps
-//! that, so that no `unsafe` is needed here.
+//! The interface is created at start and removed when the program ends. It is down at
+//! first: `ip link set NAME up`. The crate tappers wraps the `ioctl` that creates it, so
+//! that no `unsafe` is needed here.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -20,14 +20,15 @@ use super::{MAX_FRAME, Next, Sink, Source, no_command, pad};
 /// One interface, shared by source and sink.
 struct Device {
     tap: Tap,
-    /// The host has deleted the interface.
-    gone: Cell<bool>,
+    /// The host deleted the interface.
+    deleted: Cell<bool>,
 }
 
-/// Makes the tap interface `name`: a source of what the host sends to it, and a sink.
+/// Creates the tap interface `name`: a source of the frames that the host sends, and a
+/// sink.
 ///
 /// # Errors
-/// A text for the user that says what is missing.
+/// A text for the user with the remedy.
 pub fn open(name: &str) -> Result<(TapSource, TapSink), String> {
     let tap = Interface::new(name)
         .and_then(Tap::new_named)
@@ -35,7 +36,7 @@ pub fn open(name: &str) -> Result<(TapSource, TapSink), String> {
         .map_err(|error| explain(name, &error))?;
     let device = Rc::new(Device {
         tap,
-        gone: Cell::new(false),
+        deleted: Cell::new(false),
     });
     let source = TapSource {
         device: device.clone(),
@@ -55,20 +56,21 @@ pub fn open(name: &str) -> Result<(TapSource, TapSink), String> {
 }
 
 fn explain(name: &str, error: &std::io::Error) -> String {
-    let way_out = match Errno::from_io_error(error) {
+    let remedy = match Errno::from_io_error(error) {
         Some(Errno::BUSY) => format!(
-            "an interface of that name exists: give another one, or remove a tap that \
+            "an interface of that name exists: choose another one, or remove a tap that \
              is left over: ip link delete {name}"
         ),
         Some(Errno::PERM | Errno::ACCESS) => {
-            "it takes CAP_NET_ADMIN: run as root, or in a namespace (unshare -rn)".into()
+            "CAP_NET_ADMIN is required: run as root, or in a namespace (unshare -rn)"
+                .into()
         }
         Some(Errno::NOENT | Errno::NXIO | Errno::NODEV) => {
             "this host has no /dev/net/tun: modprobe tun".into()
         }
         _ => "a name has 1 to 15 bytes and no '/'".into(),
     };
-    format!("cannot make the tap interface '{name}': {error} ({way_out})")
+    format!("cannot create the tap interface '{name}': {error} ({remedy})")
 }
 
 /// Frames that the host sends to the interface.
@@ -81,9 +83,9 @@ pub struct TapSource {
 
 impl Source for TapSource {
     fn next(&mut self, _now: Instant, frame: &mut Vec<u8>) -> Next {
-        while !self.device.gone.get() {
+        while !self.device.deleted.get() {
             frame.clear();
-            // One byte more, to tell what does not fit.
+            // One more byte, to detect longer frames.
             frame.reserve(MAX_FRAME + 1);
             match read(
                 self.device.tap.as_fd(),
@@ -100,7 +102,7 @@ impl Source for TapSource {
                 Err(Errno::AGAIN) => return Next::Idle,
                 Err(error) => {
                     eprintln!("nicsim: tap: {error}: no more frames from the host");
-                    self.device.gone.set(true);
+                    self.device.deleted.set(true);
                 }
             }
         }
@@ -108,13 +110,13 @@ impl Source for TapSource {
     }
 
     fn fd(&self) -> Option<BorrowedFd<'_>> {
-        (!self.device.gone.get()).then(|| self.device.tap.as_fd())
+        (!self.device.deleted.get()).then(|| self.device.tap.as_fd())
     }
 
     fn counters(&self) -> Value {
         json!({
             "kind": "tap", "sent": self.frames, "bytes": self.bytes,
-            "skipped": self.too_long, "running": !self.device.gone.get(),
+            "skipped": self.too_long, "running": !self.device.deleted.get(),
         })
     }
 
@@ -123,7 +125,7 @@ impl Source for TapSource {
     }
 }
 
-/// Takes frames for the host. What it does not take, being down or short of memory, is
+/// Passes frames to the host. Frames that it rejects, being down or short of memory, are
 /// dropped and counted.
 pub struct TapSink {
     device: Rc<Device>,
@@ -160,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_say_the_way_out() {
+    fn errors_name_the_remedy() {
         let error = |name: &str| open(name).err().unwrap();
         assert!(error("a/b").contains("a/b"));
         assert!(error("sixteen-bytes-ab").contains("1 to 15 bytes"));
@@ -168,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_new_interface_is_quiet() {
-        // Where the rights are missing there is nothing to test but the message.
+        // Without the capability only the message is tested.
         let (mut source, mut sink) = match open("nicsim-test") {
             Ok(both) => both,
             Err(error) => return assert!(error.contains("'nicsim-test'"), "{error}"),

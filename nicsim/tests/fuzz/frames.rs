@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Frames from right to nonsense.
+//! Frames from valid to random.
 
 use crate::random::Random;
 
-/// The station address that the chip under test has.
+/// The station address of the chip under test.
 pub const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const PAUSE: [u8; 6] = [1, 0x80, 0xc2, 0, 0, 1];
 
-/// Lengths of the headers of a frame, as a context descriptor gives them.
+/// Lengths of the headers of a frame, in units of a context descriptor.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub mac_len: u64,
@@ -18,7 +18,7 @@ pub struct Shape {
     pub l4: u64,
 }
 
-/// A well-formed IP frame with `payload` bytes of content and without sums.
+/// A well-formed IP frame with `payload` bytes and without checksums.
 pub fn well_formed(random: &mut Random, payload: usize) -> (Vec<u8>, Shape) {
     let broadcast = [0xff; 6];
     let group = [0x33, 0x33, 0, 0, 0, random.next() as u8];
@@ -91,7 +91,7 @@ fn pause(random: &mut Random) -> Vec<u8> {
     frame
 }
 
-/// A frame for the receiver: mostly well-formed, then damaged.
+/// A frame for the receiver: mostly well-formed, sometimes damaged.
 pub fn any(random: &mut Random) -> Vec<u8> {
     let payload = match random.below(8) {
         0 => random.below(16_000),
@@ -106,8 +106,8 @@ pub fn any(random: &mut Random) -> Vec<u8> {
     };
     if random.once_in(4) {
         for _ in 0..random.below(8) {
-            let place = random.below(frame.len().min(80) as u64) as usize;
-            if let Some(byte) = frame.get_mut(place) {
+            let index = random.below(frame.len().min(80) as u64) as usize;
+            if let Some(byte) = frame.get_mut(index) {
                 *byte = random.next() as u8;
             }
         }

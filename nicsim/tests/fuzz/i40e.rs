@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-//! A driver of the X710 that does most things right, and some wrong.
+//! A driver of the X710 with mostly valid accesses.
 
 use nicsim::chip::i40e::regs::{TABLE, at};
 
-use crate::frames;
+use crate::ring::{self, Format, Ring};
 use crate::world::{self, RINGS, World, address};
 
 /// Queues in use: those of the main VSI, and one that only filters reach.
 const QUEUES: [u64; 5] = [0, 1, 2, 3, 127];
-/// Bytes of guest memory for each ring.
-const RING_SPACE: u64 = 0x4000;
 /// Private memory: Tx contexts, then Rx contexts.
 const PRIVATE: u64 = RINGS.start + 0x3_0000;
 const RX_CONTEXTS: u64 = PRIVATE + 128 * 128;
@@ -22,11 +20,17 @@ const ENABLE: u32 = 1 << 31;
 /// QTX_ENA, QRX_ENA.
 const STATUS: u32 = 1 << 2;
 
-const EOP: u64 = 1 << 4;
-const RS: u64 = 1 << 5;
+const FORMAT: Format = Format {
+    part_max: 0x3FFF,
+    eop: 1 << 4,
+    rs: 1 << 5,
+};
 const DUMMY: u64 = 1 << 8;
 
-/// Commands that change something, and some that there are not.
+/// Registers that trigger a reset.
+const RESETS: [&str; 2] = ["PFGEN_CTRL", "GLGEN_RTRIG"];
+
+/// Commands with effects, and some unknown ones.
 const COMMANDS: [u16; 40] = [
     0x0001, 0x0008, 0x000A, 0x0107, 0x0200, 0x0204, 0x0206, 0x0207, 0x0210, 0x0211,
     0x0212, 0x0230, 0x0232, 0x0243, 0x0250, 0x0251, 0x0254, 0x025A, 0x025B, 0x0407,
@@ -34,26 +38,7 @@ const COMMANDS: [u16; 40] = [
     0x0701, 0x0A00, 0x0B00, 0x0B01, 0x0B02, 0x0B03, 0x0B04, 0x0B05, 0xFF03, 0xFF04,
 ];
 
-/// A ring as the driver sees it.
-#[derive(Clone, Copy)]
-struct Ring {
-    queue: u64,
-    base: u64,
-    length: u64,
-    /// Bytes of a descriptor.
-    size: u64,
-    tail: u64,
-}
-
-impl Ring {
-    fn advance(&mut self) -> u64 {
-        let place = self.base.wrapping_add(self.tail * self.size);
-        self.tail = (self.tail + 1) % self.length;
-        place
-    }
-}
-
-/// What the driver remembers.
+/// State of the driver. The id of a ring is its queue.
 pub struct Driver {
     rx: Vec<Ring>,
     tx: Vec<Ring>,
@@ -65,19 +50,13 @@ fn register(base: u32, queue: u64) -> u64 {
 }
 
 impl Driver {
-    /// Brings the chip up as Linux does: admin queue, VSI, RSS, interrupts, a few queues.
+    /// Initializes the chip as Linux does: admin queue, VSI, RSS, interrupts, a few
+    /// queues.
     pub fn probe(world: &mut World) -> Self {
-        let ring = |index: usize, queue: u64| Ring {
-            queue,
-            base: RINGS.start + index as u64 * RING_SPACE,
-            length: 64,
-            size: 16,
-            tail: 0,
-        };
         let rings = |first: usize| {
-            (first..)
-                .zip(QUEUES)
-                .map(|(index, queue)| ring(index, queue))
+            let queues = (first..).zip(QUEUES);
+            queues
+                .map(|(index, queue)| Ring::new(queue, index))
                 .collect()
         };
         let mut driver = Self {
@@ -157,8 +136,8 @@ impl Driver {
         }
     }
 
-    /// A queue context with `fields`, first bit and value, mostly.
-    fn context(world: &mut World, place: u64, bytes: usize, fields: &[(usize, u64)]) {
+    /// A queue context with `fields` (first bit and value), mostly.
+    fn context(world: &mut World, entry: u64, bytes: usize, fields: &[(usize, u64)]) {
         let mut context = vec![0; bytes];
         for (first, value) in fields {
             let value = world.random.near(*value, 64);
@@ -168,7 +147,7 @@ impl Driver {
                 }
             }
         }
-        let _ = world.host.memory.write(place, &context);
+        let _ = world.host.memory.write(entry, &context);
     }
 
     fn start_rx(&mut self, world: &mut World, index: usize) {
@@ -193,10 +172,10 @@ impl Driver {
             (174, longest),
         ];
         let ring = *ring;
-        world.write32(register(at::QRX_ENA, ring.queue), 0);
-        Self::context(world, RX_CONTEXTS + 32 * ring.queue, 32, &fields);
+        world.write32(register(at::QRX_ENA, ring.id), 0);
+        Self::context(world, RX_CONTEXTS + 32 * ring.id, 32, &fields);
         self.post(world, index, ring.length - 1);
-        world.write32(register(at::QRX_ENA, ring.queue), 1);
+        world.write32(register(at::QRX_ENA, ring.id), 1);
         self.post(world, index, 0);
     }
 
@@ -207,7 +186,7 @@ impl Driver {
         let ring = *ring;
         let head = match world.random.below(12) {
             0 => address(&mut world.random, 2),
-            _ => HEADS + 4 * ring.queue,
+            _ => HEADS + 4 * ring.id,
         };
         let fields = [
             (32, ring.base >> 7),
@@ -216,19 +195,19 @@ impl Driver {
             (161, ring.length),
             (192, head),
         ];
-        world.write32(register(at::QTX_ENA, ring.queue), 0);
-        Self::context(world, PRIVATE + 128 * ring.queue, 128, &fields);
-        world.write32(register(at::QTX_CTL, ring.queue), 2);
+        world.write32(register(at::QTX_ENA, ring.id), 0);
+        Self::context(world, PRIVATE + 128 * ring.id, 128, &fields);
+        world.write32(register(at::QTX_CTL, ring.id), 2);
         let qdis = world.random.pick(&[1 << 31, 1 << 31, 1 << 31, 1 << 30]);
-        world.write32(at::GLLAN_TXPRE_QDIS.into(), qdis | ring.queue as u32);
-        world.write32(register(at::QTX_ENA, ring.queue), 1);
+        world.write32(at::GLLAN_TXPRE_QDIS.into(), qdis | ring.id as u32);
+        world.write32(register(at::QTX_ENA, ring.id), 1);
     }
 
-    /// Sends a command; whether it was good is not looked at.
+    /// Sends a command without a check of its result.
     fn command(&mut self, world: &mut World, opcode: u16, params: [u16; 4], data: &[u8]) {
         let index = self.commands % ADMIN_ENTRIES;
         self.commands = (index + 1) % ADMIN_ENTRIES;
-        let place = SEND_RING + 32 * u64::from(index);
+        let entry = SEND_RING + 32 * u64::from(index);
         let flags: u64 = match data.len() {
             0 => 0x2000,
             _ => 0x3400,
@@ -244,15 +223,15 @@ impl Driver {
             .rev()
             .fold(0, |sum, param| sum << 16 | u64::from(*param));
         let opcode = u64::from(opcode) << 16;
-        world.store(place, flags | opcode | length << 32);
-        world.store(place + 8, 0);
-        world.store(place + 16, low);
-        world.store(place + 24, buffer.rotate_right(32));
+        world.store(entry, flags | opcode | length << 32);
+        world.store(entry + 8, 0);
+        world.store(entry + 16, low);
+        world.store(entry + 24, buffer.rotate_right(32));
         let tail = world.random.near(self.commands.into(), 64);
         world.write32(at::ATQT.into(), tail as u32);
     }
 
-    /// Any command, with parameters that may be right.
+    /// Any command, with parameters that may be valid.
     fn any_command(&mut self, world: &mut World) {
         let opcode = match world.random.below(16) {
             0 => world.random.next() as u16,
@@ -276,19 +255,13 @@ impl Driver {
         self.command(world, opcode, params, &data);
     }
 
-    /// Frames into a Tx ring, with the offloads that Linux asks for, and the tail.
+    /// Writes frames to a Tx ring, with the offloads of Linux, and the tail.
     fn send(&mut self, world: &mut World, index: usize) {
         for _ in 0..world.random.below(8) {
-            let limit = world.random.pick(&[100, 1_500, 1_500, 9_000, 60_000]);
-            let payload = world.random.below(limit) as usize;
-            let (frame, shape) = frames::well_formed(&mut world.random, payload);
-            let buffer = address(&mut world.random, 32);
-            // Wherever it may not be written the chip has to cope with what is there.
-            let _ = world.host.memory.write(buffer, &frame);
-            let length = frame.len() as u64;
+            let (buffer, shape) = ring::frame_in_memory(world);
             match world.random.below(6) {
                 0 => self.filter(world, index),
-                1 | 2 => self.segments(world, index, length),
+                1 | 2 => self.segments(world, index, buffer.1),
                 _ => {}
             }
             let [mac, ip, l4] = [shape.mac_len / 2, shape.ip_len / 4, shape.l4_len / 4];
@@ -297,7 +270,7 @@ impl Driver {
             let l4 = [3, 1, 2, 0][(shape.l4 & 3) as usize] << 8;
             let tag = world.random.pick(&[0, 0, 8]) | world.random.next() << 48;
             let command = (ip | l4 | tag & 8) << 4 | offsets << 16 | tag & !0xFFFF << 32;
-            self.data(world, index, (buffer, length), command);
+            self.data(world, index, buffer, command);
         }
         self.move_tail(world, self.tx[index], at::QTX_TAIL);
     }
@@ -311,10 +284,10 @@ impl Driver {
             .random
             .pick(&[0, 0, 0, 3 | 5 << 2 | 1 << 9 | 15 << 12]);
         let high = mss << 50 | (length & 0x3_FFFF) << 30 | tag | 1 << 4 | 1;
-        self.descriptor(world, index, tunnel, high);
+        self.tx[index].put(world, tunnel, high);
     }
 
-    /// A filter for the frame that follows.
+    /// A filter for the next frame.
     fn filter(&mut self, world: &mut World, index: usize) {
         let pctype = world.random.pick(&[31, 33, 34, 35, 41, 43, 44, 46, 63]);
         let low = pctype << 17 | world.random.below(130);
@@ -322,68 +295,41 @@ impl Driver {
         let to = world.random.below(3) << 7;
         let counter = world.random.below(512) << 20 | 1 << 11;
         let high = world.random.value();
-        self.descriptor(
-            world,
-            index,
-            low,
-            u64::from(high) << 32 | counter | 1 << 13 | to | command | 8,
-        );
+        let high = u64::from(high) << 32 | counter | 1 << 13 | to | command | 8;
+        self.tx[index].put(world, low, high);
     }
 
     fn data(
         &mut self,
         world: &mut World,
         index: usize,
-        (mut address, mut left): (u64, u64),
+        buffer: (u64, u64),
         command: u64,
     ) {
         let dummy = world.random.pick(&[0, 0, 0, 0, 0, 0, 0, DUMMY]);
-        while left > 0 {
-            let part = match world.random.below(4) {
-                0 => 1 + world.random.below(left),
-                _ => left,
-            };
-            let part = part.min(0x3FFF);
-            let mut high = command & !(0x3FFF << 34) | dummy | part << 34;
-            left -= part;
-            if left == 0 && !world.random.once_in(32) {
-                high |= EOP;
-            }
-            if world.random.once_in(3) {
-                high |= RS;
-            }
-            self.descriptor(world, index, address, high);
-            address = address.wrapping_add(part);
-        }
-    }
-
-    fn descriptor(&mut self, world: &mut World, index: usize, low: u64, high: u64) {
-        let place = self.tx[index].advance();
-        let low = world.random.near(low, 64);
-        let high = world.random.near(high, 64);
-        world.store(place, low);
-        world.store(place.wrapping_add(8), high);
+        let all = command & !(0x3FFF << 34) | dummy;
+        self.tx[index].put_data(world, buffer, &FORMAT, |_, part| all | part << 34);
     }
 
     fn post(&mut self, world: &mut World, index: usize, count: u64) {
         for _ in 0..count {
             let size = self.rx[index].size;
-            let place = self.rx[index].advance();
+            let descriptor = self.rx[index].advance();
             let buffer = address(&mut world.random, 1_000);
-            world.store(place, buffer);
+            world.store(descriptor, buffer);
             for word in 1..size / 8 {
-                world.store(place.wrapping_add(8 * word), 0);
+                world.store(descriptor.wrapping_add(8 * word), 0);
             }
         }
         self.move_tail(world, self.rx[index], at::QRX_TAIL);
     }
 
     fn move_tail(&self, world: &mut World, ring: Ring, base: u32) {
-        let tail = world.random.near(ring.tail, 24);
-        world.write32(register(base, ring.queue), tail as u32);
+        let tail = ring.near_tail(&mut world.random);
+        world.write32(register(base, ring.id), tail);
     }
 
-    /// Writes a register of a queue that is probably running.
+    /// Writes a register of a queue that is probably enabled.
     fn hit_queue(&mut self, world: &mut World, index: usize) {
         let base = world.random.pick(&[
             at::QTX_ENA,
@@ -400,15 +346,6 @@ impl Driver {
         };
         world.write32(register(base, QUEUES[index]), value);
     }
-
-    /// Garbage into rings, contexts and commands, under the nose of the chip.
-    fn scribble(&self, world: &mut World) {
-        for _ in 0..world.random.below(64) {
-            let place = (RINGS.start + world.random.below(RINGS.end - RINGS.start)) & !7;
-            let value = world.random.next();
-            world.store(place, value);
-        }
-    }
 }
 
 impl world::Driver for Driver {
@@ -424,16 +361,16 @@ impl world::Driver for Driver {
             9..11 => self.hit_queue(world, index),
             11 => self.start_rx(world, index),
             12 => self.start_tx(world, index),
-            13 => self.scribble(world),
+            13 => ring::scribble(world),
             14..18 => self.any_command(world),
             18 => self.start_admin(world),
             19 => self.basic(world),
-            20 | 21 => any_register(world),
+            20 | 21 => ring::any_register(world, TABLE, &RESETS),
             22 => {
-                let offset = table_register(world);
+                let (offset, _) = ring::register(&mut world.random, TABLE);
                 world.read32(offset);
             }
-            23 => odd_access(world),
+            23 => ring::odd_access(world, 0x40_0000),
             _ => interrupts(world),
         }
     }
@@ -444,61 +381,18 @@ impl world::Driver for Driver {
         }
         let enables =
             |queue| [register(at::QTX_ENA, queue), register(at::QRX_ENA, queue)];
-        let registers: Vec<u64> = (0..128).flat_map(enables).collect();
-        for register in &registers {
-            world.write32(*register, 0);
-        }
-        world.pass(100_000);
-        registers
-            .iter()
-            .all(|register| world.read32(*register) & STATUS == 0)
+        let enables: Vec<u64> = (0..128).flat_map(enables).collect();
+        ring::disable(world, &enables, STATUS)
     }
 
     fn kick(&self, world: &mut World) {
         for (rings, base) in [(&self.rx, at::QRX_TAIL), (&self.tx, at::QTX_TAIL)] {
             for ring in rings {
                 let tail = (ring.tail % ring.length) as u32;
-                world.write32(register(base, ring.queue), tail);
+                world.write32(register(base, ring.id), tail);
             }
         }
         world.write32(at::ATQT.into(), (self.commands + 1) % ADMIN_ENTRIES);
-    }
-}
-
-/// Offset of a register that the chip has.
-fn table_register(world: &mut World) -> u64 {
-    let row = &TABLE[world.random.below(TABLE.len() as u64) as usize];
-    let index = world.random.below(u64::from(row.count));
-    u64::from(row.offset) + index * u64::from(row.stride)
-}
-
-fn any_register(world: &mut World) {
-    let offset = table_register(world);
-    // A reset would end the interesting part; it comes often enough.
-    let resets = [at::PFGEN_CTRL.into(), at::GLGEN_RTRIG.into()];
-    if resets.contains(&offset) && !world.random.once_in(16) {
-        return;
-    }
-    let value = match world.random.below(2) {
-        0 => world.read32(offset) ^ 1 << world.random.below(32),
-        _ => world.random.value(),
-    };
-    world.write32(offset, value);
-}
-
-/// Widths and places that no driver uses.
-fn odd_access(world: &mut World) {
-    let place = world.random.next();
-    let offset = match world.random.below(4) {
-        0 => place,
-        1 => u64::MAX - place % 16,
-        _ => place % 0x40_0010,
-    };
-    let mut data = vec![place as u8; world.random.pick(&[0, 1, 2, 3, 4, 5, 8, 16, 64])];
-    if world.random.once_in(2) {
-        world.chip.read(&mut world.host, offset, &mut data);
-    } else {
-        world.chip.write(&mut world.host, offset, &data);
     }
 }
 

@@ -1,45 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
-//! A driver of the 82599 that does most things right, and some wrong.
+//! A driver of the 82599 with mostly valid accesses.
 
 use nicsim::chip::ixgbe::regs::TABLE;
 
 use crate::frames;
-use crate::random::Random;
-use crate::world::{self, RINGS, World, address};
+use crate::ring::{self, Format, RING_SPACE, Ring};
+use crate::world::{self, World, address};
 
 const RX_ENABLE: u32 = 1 << 25;
-/// Queues in use: those that RSS can choose, and some that only filters can.
+/// Queues in use: those of RSS, and some that only filters reach.
 const QUEUES: [u32; 6] = [0, 1, 2, 3, 64, 127];
-/// Bytes of guest memory for each ring.
-const RING_SPACE: u64 = 0x4000;
 
-const EOP: u64 = 1 << 24;
-const RS: u64 = 1 << 27;
+const FORMAT: Format = Format {
+    part_max: 0xffff,
+    eop: 1 << 24,
+    rs: 1 << 27,
+};
 const DEXT: u64 = 1 << 29;
 const VLE: u64 = 1 << 30;
 const TSE: u64 = 1 << 31;
 const CONTEXT: u64 = 2 << 20 | DEXT;
 const DATA: u64 = 3 << 20 | DEXT;
 
-/// A ring as the driver sees it.
-#[derive(Clone, Copy)]
-struct Ring {
-    /// Where the registers of the queue begin.
-    registers: u64,
-    base: u64,
-    length: u64,
-    tail: u64,
-}
-
-impl Ring {
-    fn advance(&mut self) -> u64 {
-        let place = self.base.wrapping_add(self.tail * 16);
-        self.tail = (self.tail + 1) % self.length;
-        place
-    }
-}
-
-/// What the driver remembers.
+/// State of the driver. The id of a ring is the offset of its registers.
 pub struct Driver {
     rx: Vec<Ring>,
     tx: Vec<Ring>,
@@ -57,16 +40,11 @@ fn tx_registers(queue: u32) -> u64 {
 }
 
 impl Driver {
-    /// Brings the chip up as Linux does: filters, RSS, interrupts, a few queues.
+    /// Initializes the chip as Linux does: filters, RSS, interrupts, a few queues.
     pub fn probe(world: &mut World) -> Self {
-        let ring = |index: usize, registers| Ring {
-            registers,
-            base: RINGS.start + index as u64 * RING_SPACE,
-            length: 64,
-            tail: 0,
-        };
-        let rx = |(index, queue): (usize, &u32)| ring(index, rx_registers(*queue));
-        let tx = |(index, queue): (usize, &u32)| ring(index + 8, tx_registers(*queue));
+        let rx = |(index, queue): (usize, &u32)| Ring::new(rx_registers(*queue), index);
+        let tx =
+            |(index, queue): (usize, &u32)| Ring::new(tx_registers(*queue), index + 8);
         let mut driver = Self {
             rx: QUEUES.iter().enumerate().map(rx).collect(),
             tx: QUEUES.iter().enumerate().map(tx).collect(),
@@ -117,35 +95,30 @@ impl Driver {
         let kind = world.random.pick(&[1, 1, 1, 5]) << 25;
         let drop = world.random.pick(&[0, 1 << 28]);
         let ring = set_up(world, &mut self.rx[index]);
-        world.write32(ring.registers + 0x14, drop | kind | 4 << 8 | size); // SRRCTL
+        world.write32(ring.id + 0x14, drop | kind | 4 << 8 | size); // SRRCTL
         let strip = world.random.pick(&[0, 1 << 30]);
-        world.write32(ring.registers + 0x28, RX_ENABLE | strip);
+        world.write32(ring.id + 0x28, RX_ENABLE | strip);
         self.post(world, index, ring.length - 1);
     }
 
     fn start_tx(&mut self, world: &mut World, index: usize) {
         let ring = set_up(world, &mut self.tx[index]);
-        world.write32(ring.registers + 0x28, RX_ENABLE | 8 << 16 | 1 << 8 | 32);
+        world.write32(ring.id + 0x28, RX_ENABLE | 8 << 16 | 1 << 8 | 32);
     }
 
-    /// Frames into a Tx ring, with the offloads that Linux asks for, and the tail.
+    /// Writes frames to a Tx ring, with the offloads of Linux, and the tail.
     fn send(&mut self, world: &mut World, index: usize) {
         for _ in 0..world.random.below(8) {
-            let limit = world.random.pick(&[100, 1_500, 1_500, 9_000, 60_000]);
-            let payload = world.random.below(limit) as usize;
-            let (frame, shape) = frames::well_formed(&mut world.random, payload);
-            let buffer = address(&mut world.random, 32);
-            // Wherever it may not be written the chip has to cope with what is there.
-            let _ = world.host.memory.write(buffer, &frame);
+            let (buffer, shape) = ring::frame_in_memory(world);
             let large = world.random.once_in(3);
             let options = self.context(world, index, shape, large);
-            self.data(world, index, (buffer, frame.len() as u64), options);
+            self.data(world, index, buffer, options);
         }
-        let ring = self.tx[index];
-        self.move_tail(world, ring);
+        self.move_tail(world, self.tx[index]);
     }
 
-    /// A context descriptor, or none; returns command and options for the data.
+    /// A context descriptor, or none; returns command and options for the data
+    /// descriptors.
     fn context(
         &mut self,
         world: &mut World,
@@ -161,15 +134,15 @@ impl Driver {
         let low = random.next() & 0xffff << 16
             | random.near(shape.mac_len, 16) << 9 & 0xfe00
             | random.near(shape.ip_len, 16) & 0x1ff;
-        let slot = random.below(2);
+        let context = random.below(2);
         let high = CONTEXT
             | u64::from(shape.ipv4) << 10
             | random.near(shape.l4, 16) << 11 & 0x1800
-            | slot << 36
+            | context << 36
             | (random.near(shape.l4_len, 16) & 0xff) << 40
             | mss << 48;
-        let options = 0x300 | 0x80 | slot << 4;
-        self.descriptor(world, index, low, high);
+        let options = 0x300 | 0x80 | context << 4;
+        self.tx[index].put(world, low, high);
         (
             if large {
                 TSE
@@ -184,58 +157,35 @@ impl Driver {
         &mut self,
         world: &mut World,
         index: usize,
-        (mut address, mut left): (u64, u64),
+        buffer: (u64, u64),
         (command, options): (u64, u64),
     ) {
-        let payload = left << 46;
-        while left > 0 {
-            let part = match world.random.below(4) {
-                0 => 1 + world.random.below(left),
-                _ => left.min(0xffff),
-            };
-            let kind = world.random.pick(&[DATA, DATA, DATA, DATA, DATA, 0]);
-            let mut high = kind | command | options << 32 | payload | part;
-            left -= part;
-            if left == 0 && !world.random.once_in(32) {
-                high |= EOP;
-            }
-            if world.random.once_in(3) {
-                high |= RS;
-            }
-            self.descriptor(world, index, address, high);
-            address = address.wrapping_add(part);
-        }
-    }
-
-    fn descriptor(&mut self, world: &mut World, index: usize, low: u64, high: u64) {
-        let place = self.tx[index].advance();
-        let low = world.random.near(low, 64);
-        let high = world.random.near(high, 64);
-        world.store(place, low);
-        world.store(place.wrapping_add(8), high);
+        let all = command | options << 32 | buffer.1 << 46;
+        self.tx[index].put_data(world, buffer, &FORMAT, |random, part| {
+            random.pick(&[DATA, DATA, DATA, DATA, DATA, 0]) | all | part
+        });
     }
 
     fn post(&mut self, world: &mut World, index: usize, count: u64) {
         for _ in 0..count {
-            let place = self.rx[index].advance();
+            let descriptor = self.rx[index].advance();
             let buffer = address(&mut world.random, 1_000);
-            world.store(place, buffer);
+            world.store(descriptor, buffer);
             let header = match world.random.below(4) {
                 0 => address(&mut world.random, 1_000),
                 _ => 0,
             };
-            world.store(place.wrapping_add(8), header);
+            world.store(descriptor.wrapping_add(8), header);
         }
-        let ring = self.rx[index];
-        self.move_tail(world, ring);
+        self.move_tail(world, self.rx[index]);
     }
 
     fn move_tail(&self, world: &mut World, ring: Ring) {
-        let tail = world.random.near(ring.tail, 24);
-        world.write32(ring.registers + 0x18, tail as u32);
+        let tail = ring.near_tail(&mut world.random);
+        world.write32(ring.id + 0x18, tail);
     }
 
-    /// Writes a register of a queue that is probably running.
+    /// Writes a register of a queue that is probably enabled.
     fn hit_queue(&mut self, world: &mut World, index: usize) {
         let rings = if world.random.once_in(2) {
             &self.rx
@@ -253,23 +203,14 @@ impl Driver {
             0x28 => world.random.pick(&[0, RX_ENABLE, 1 << 26, u32::MAX]),
             _ => world.random.value(),
         };
-        world.write32(ring.registers + register, value);
+        world.write32(ring.id + register, value);
     }
 
-    /// Garbage into the rings, under the nose of the chip.
-    fn scribble(&self, world: &mut World) {
-        for _ in 0..world.random.below(64) {
-            let place = (RINGS.start + world.random.below(RINGS.end - RINGS.start)) & !7;
-            let value = world.random.next();
-            world.store(place, value);
-        }
-    }
-
-    /// Flow director commands, as many as might fill its table.
+    /// Flow director commands, enough to fill its table.
     fn flow_director(&self, world: &mut World) {
         let size = world.random.pick(&[1, 2, 3, 0]);
         world.write32(0x0ee00, 1 << 4 | size); // FDIRCTRL: perfect filters
-        // The masks: all of these fields count, or none
+        // The masks: all bits of a field, or none
         for offset in [0xee3c, 0xee40, 0xee44, 0xee48, 0xee70] {
             let value = world.random.pick(&[u32::MAX, u32::MAX, 0]);
             world.write32(offset, value);
@@ -301,42 +242,35 @@ impl world::Driver for Driver {
             9..12 => self.hit_queue(world, index),
             12 => self.start_rx(world, index),
             13 => self.start_tx(world, index),
-            14 => self.scribble(world),
+            14 => ring::scribble(world),
             15 => self.flow_director(world),
             16 => self.basic(world),
-            17..20 => any_register(world),
+            17..20 => ring::any_register(world, TABLE, &["CTRL"]),
             20 => {
-                let (offset, _) = register(&mut world.random);
+                let (offset, _) = ring::register(&mut world.random, TABLE);
                 world.read32(offset);
             }
-            21 => odd_access(world),
+            21 => ring::odd_access(world, 0x8_0000),
             _ => interrupts(world),
         }
     }
 
     fn stop(&self, world: &mut World) -> bool {
-        let registers =
-            (0..128).flat_map(|queue| [rx_registers(queue), tx_registers(queue)]);
-        let registers: Vec<u64> = registers.collect();
-        for registers in &registers {
-            world.write32(registers + 0x28, 0);
-        }
-        world.pass(100_000);
-        registers
-            .iter()
-            .all(|registers| world.read32(registers + 0x28) & RX_ENABLE == 0)
+        let enables = |queue| [rx_registers(queue) + 0x28, tx_registers(queue) + 0x28];
+        let enables: Vec<u64> = (0..128).flat_map(enables).collect();
+        ring::disable(world, &enables, RX_ENABLE)
     }
 
     fn kick(&self, world: &mut World) {
         for ring in self.rx.iter().chain(&self.tx) {
-            world.write32(ring.registers + 0x18, (ring.tail % ring.length) as u32);
+            world.write32(ring.id + 0x18, (ring.tail % ring.length) as u32);
         }
     }
 }
 
-/// Base, length, head and tail; sometimes not what a driver would choose.
+/// Base, length, head and tail; sometimes invalid.
 fn set_up(world: &mut World, ring: &mut Ring) -> Ring {
-    world.write32(ring.registers + 0x28, 0);
+    world.write32(ring.id + 0x28, 0);
     let entries = world.random.pick(&[8, 64, 64, 512, RING_SPACE / 16]);
     let length = match world.random.below(24) {
         0 => world.random.pick(&[0, 1, 16, 0xf_ff80, 0xffff_ffff]),
@@ -348,53 +282,14 @@ fn set_up(world: &mut World, ring: &mut Ring) -> Ring {
     };
     ring.length = entries;
     ring.tail = 0;
-    world.write32(ring.registers, base as u32);
-    world.write32(ring.registers + 4, (base >> 32) as u32);
-    world.write32(ring.registers + 8, length as u32);
+    world.write32(ring.id, base as u32);
+    world.write32(ring.id + 4, (base >> 32) as u32);
+    world.write32(ring.id + 8, length as u32);
     for register in [0x10, 0x18] {
         let value = world.random.near(0, 24);
-        world.write32(ring.registers + register, value as u32);
+        world.write32(ring.id + register, value as u32);
     }
     *ring
-}
-
-/// Offset of a register that the chip has, and its mask of writable bits or not.
-fn register(random: &mut Random) -> (u64, &'static str) {
-    let row = &TABLE[random.below(TABLE.len() as u64) as usize];
-    let index = random.below(u64::from(row.count));
-    (
-        u64::from(row.offset) + index * u64::from(row.stride),
-        row.name,
-    )
-}
-
-fn any_register(world: &mut World) {
-    let (offset, name) = register(&mut world.random);
-    // A reset would end the interesting part; the world asks for it elsewhere.
-    if name == "CTRL" && !world.random.once_in(16) {
-        return;
-    }
-    let value = match world.random.below(2) {
-        0 => world.read32(offset) ^ 1 << world.random.below(32),
-        _ => world.random.value(),
-    };
-    world.write32(offset, value);
-}
-
-/// Widths and places that no driver uses.
-fn odd_access(world: &mut World) {
-    let place = world.random.next();
-    let offset = match world.random.below(4) {
-        0 => place,
-        1 => u64::MAX - place % 16,
-        _ => place % 0x80010,
-    };
-    let mut data = vec![place as u8; world.random.pick(&[0, 1, 2, 3, 4, 5, 8, 16, 64])];
-    if world.random.once_in(2) {
-        world.chip.read(&mut world.host, offset, &mut data);
-    } else {
-        world.chip.write(&mut world.host, offset, &data);
-    }
 }
 
 fn interrupts(world: &mut World) {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Hostile guests, wires and timings against the chips: whatever happens is counted, and
-//! never ends in a crash, a hang, or DMA where it may not be.
+//! Hostile guests, wires and timings for the chips: invalid input is counted and never
+//! causes a crash, a hang, or invalid DMA.
 //!
 //! ```text
-//! cargo test --test fuzz                               five seconds, and the kept seeds
-//! NICSIM_FUZZ_SECONDS=600 cargo test --test fuzz       longer
-//! NICSIM_FUZZ_SEED=1234 cargo test --test fuzz         one seed again
+//! cargo test --test fuzz                               five seconds, and the saved seeds
+//! NICSIM_FUZZ_SECONDS=600 cargo test --test fuzz       longer NICSIM_FUZZ_SEED=1234
+//! cargo test --test fuzz         a single seed
 //! ```
 //!
-//! A seed decides all: it is printed when something fails. Seeds that found something
-//! are kept in `seeds/`, one file for each finding.
-#![allow(clippy::expect_used)] // a test fails by panics
+//! A run depends only on its seed, which is printed on failure. Seeds that found a bug
+//! are in `seeds/`, a file per bug.
+#![allow(clippy::expect_used)] // tests fail by panics
 
 mod frames;
 mod i40e;
 mod ixgbe;
 mod random;
+mod ring;
 mod world;
 mod worst;
 
@@ -30,25 +31,25 @@ use world::{Model, World};
 
 /// Steps of one run.
 const STEPS: u32 = 400;
-/// A step that takes more time on the processor hangs.
+/// CPU time after which a step hangs.
 const STEP_LIMIT: Duration = Duration::from_secs(1);
-/// So much without the end of a step is endless, even on a busy machine.
+/// Time after which a step is endless, even on a busy machine.
 const ENDLESS: Duration = Duration::from_secs(30);
 
-/// What all runs may need: guest memory, packet buffer, and a few large sends each.
+/// Memory limit of all runs: guest memory, packet buffer, and a few large frames each.
 const MEMORY_LIMIT: u64 = 512 << 20;
 
-/// The run that is under way, and how many steps all runs had, for the watchdog.
+/// The current run, and the steps of all runs, for the watchdog.
 static SEED: AtomicU64 = AtomicU64::new(0);
 static STEP: AtomicU64 = AtomicU64::new(0);
 
-/// Processor time of this thread.
+/// CPU time of this thread.
 fn used() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Does one step; what takes too much time on the processor fails.
+/// Runs one step, which fails if it takes too much CPU time.
 fn timed<T>(what: &str, step: impl FnOnce() -> T) -> T {
     let start = used();
     let result = step();
@@ -57,10 +58,10 @@ fn timed<T>(what: &str, step: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What the chips counted, over all runs: a fuzz that moves no frame finds nothing.
+/// Counters of the chips over all runs: a fuzzer that moves no frames finds no bugs.
 type Counts = BTreeMap<&'static str, u64>;
 
-/// One run: a driver starts, then anything happens.
+/// One run: a driver starts, then random actions follow.
 fn run(model: Model, seed: u64, counts: &mut Counts) {
     SEED.store(seed, Ordering::Relaxed);
     let mut world = World::new(seed, model);
@@ -92,7 +93,7 @@ fn run(model: Model, seed: u64, counts: &mut Counts) {
     }
 }
 
-/// Most memory this process ever had, in bytes.
+/// Peak memory of this process, in bytes.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -102,7 +103,7 @@ fn peak_memory() -> u64 {
         .map_or(0, |size: u64| size * 1024)
 }
 
-/// Runs `seed`; what fails names it.
+/// Runs `seed`; a failure names it.
 fn run_named(model: Model, seed: u64, counts: &mut Counts) {
     if let Err(failure) = catch_unwind(AssertUnwindSafe(|| run(model, seed, counts))) {
         eprintln!("fuzz: {model:?} failed with NICSIM_FUZZ_SEED={seed}");
@@ -110,7 +111,7 @@ fn run_named(model: Model, seed: u64, counts: &mut Counts) {
     }
 }
 
-/// Ends the program when a step does not end.
+/// Aborts the program when a step does not end.
 fn watch() {
     let mut last = (STEP.load(Ordering::Relaxed), Instant::now());
     loop {
@@ -132,8 +133,8 @@ fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
-/// The seeds in `seeds/`: numbers, one on a line, `#` begins a comment.
-fn kept_seeds() -> Vec<u64> {
+/// The seeds in `seeds/`: a number per line, `#` begins a comment.
+fn saved_seeds() -> Vec<u64> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds");
     let files = std::fs::read_dir(folder)
         .expect("seeds")
@@ -163,8 +164,9 @@ fn fuzz(model: Model) {
         run_named(model, seed, &mut counts);
         return;
     }
-    let kept = kept_seeds();
-    kept.iter()
+    let saved = saved_seeds();
+    saved
+        .iter()
         .for_each(|seed| run_named(model, *seed, &mut counts));
     let limit = Duration::from_secs(setting("NICSIM_FUZZ_SECONDS").unwrap_or(5));
     let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -175,11 +177,11 @@ fn fuzz(model: Model) {
         runs += 1;
     }
     println!(
-        "fuzz: {model:?}: {} kept seeds, {runs} from {first}: {counts:?}",
-        kept.len()
+        "fuzz: {model:?}: {} saved seeds, {runs} from {first}: {counts:?}",
+        saved.len()
     );
     assert!(
         counts["rx_frames"] > 0 && counts["tx_frames"] > 0,
-        "no frame passed"
+        "no frames moved"
     );
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Numbers that a hostile guest would choose, repeatable from a seed.
+//! Numbers of a hostile guest, reproducible from a seed.
 
 /// SplitMix64.
 pub struct Random(u64);
@@ -31,7 +31,7 @@ impl Random {
         choices[self.below(choices.len() as u64) as usize]
     }
 
-    /// A value as for a register: corner cases as often as any.
+    /// A register value: corner cases are frequent.
     pub fn value(&mut self) -> u32 {
         let shift = self.below(32);
         match self.below(8) {
@@ -45,7 +45,7 @@ impl Random {
         }
     }
 
-    /// A number that is `right`, or next to it, or wrong.
+    /// `right`, or once in `wrong_once_in` times another number.
     pub fn near(&mut self, right: u64, wrong_once_in: u64) -> u64 {
         if !self.once_in(wrong_once_in) {
             return right;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The chip with all that surrounds it, in a time of its own, and what must hold
-//! whatever the guest does.
+//! The chip and its environment, with a simulated clock, and the invariants that hold for
+//! any guest.
 
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -20,13 +20,13 @@ use crate::{frames, i40e, ixgbe};
 pub const RINGS: Range<u64> = 0x10_0000..0x14_0000;
 /// Memory for buffers.
 pub const BUFFERS: Range<u64> = 0x20_0000..0x28_0000;
-/// Directly after the buffers: the guest lets the device only read it.
+/// Directly after the buffers: read-only for the device.
 const READ_ONLY: Range<u64> = 0x28_0000..0x29_0000;
-/// Known to the IOMMU, but nothing is behind it.
+/// Mapped without a file.
 const EMPTY: Range<u64> = 0x30_0000..0x31_0000;
-/// As high as addresses go.
+/// The highest addresses.
 const HIGH: Range<u64> = 0xffff_ffff_fffe_0000..0xffff_ffff_ffff_0000;
-/// Where memory begins or ends.
+/// Boundaries of memory.
 const EDGES: [u64; 8] = [
     RINGS.start,
     RINGS.end,
@@ -38,15 +38,15 @@ const EDGES: [u64; 8] = [
     HIGH.end,
 ];
 
-/// Largest frame that may leave: 9.5 KB is what the chip is specified for, 16 KB what
-/// its length field can say.
+/// Maximum length of a sent frame: the chip is specified for 9.5 KB, the length field
+/// allows 16 KB.
 const FRAME_MAX: usize = 16 * 1024;
-/// What may wait inside: the Tx FIFO and one large send cut into its segments, and the
-/// packet buffer of the receiver.
+/// Maximum backlog: the Tx FIFO and the segments of one frame, and the packet buffer of
+/// the receiver.
 const TX_MAX: usize = 64 << 20;
 const RX_MAX: usize = 1 << 20;
 
-/// Which chip it is.
+/// The model under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
     I82599,
@@ -61,7 +61,7 @@ impl Model {
         }
     }
 
-    /// Brings the chip up as Linux does.
+    /// Initializes the chip as Linux does.
     pub fn probe(self, world: &mut World) -> Box<dyn Driver> {
         match self {
             Self::I82599 => Box::new(ixgbe::Driver::probe(world)),
@@ -70,16 +70,16 @@ impl Model {
     }
 }
 
-/// A driver that does most things right, and some wrong.
+/// A driver with mostly valid accesses.
 pub trait Driver {
-    /// One thing that a guest may do.
+    /// One action of the guest.
     fn act(&mut self, world: &mut World);
 
-    /// Disables all queues and waits until each says so, as the driver does before it
-    /// frees the memory. False if one does not.
+    /// Disables all queues and waits until they read as disabled, as the driver does
+    /// before it frees the memory. False if one is still enabled.
     fn stop(&self, world: &mut World) -> bool;
 
-    /// Tails of all queues, running or not.
+    /// Writes the tails of all queues, enabled or not.
     fn kick(&self, world: &mut World);
 }
 
@@ -133,12 +133,12 @@ impl World {
             .write(&mut self.host, offset, &value.to_le_bytes());
     }
 
-    /// The guest writes its own memory; where there is none nothing happens.
-    pub fn store(&mut self, place: u64, value: u64) {
-        let _ = self.host.memory.write(place, &value.to_le_bytes());
+    /// The guest writes its own memory; writes elsewhere are ignored.
+    pub fn store(&mut self, address: u64, value: u64) {
+        let _ = self.host.memory.write(address, &value.to_le_bytes());
     }
 
-    /// One thing that the world around guest and chip may do.
+    /// One action of the environment.
     pub fn act(&mut self) {
         match self.random.below(64) {
             0 => {
@@ -182,7 +182,7 @@ impl World {
         }
     }
 
-    /// Time passes; the chip is called as the loop of the lab would.
+    /// Time passes; the chip runs as in the loop of the lab.
     pub fn pass(&mut self, micros: u64) {
         let end = self.host.now + Duration::from_micros(micros);
         for _ in 0..64 {
@@ -196,7 +196,7 @@ impl World {
         self.host.now = self.host.now.max(end);
     }
 
-    /// Calls the chip until it has nothing to do at once; false if that does not come.
+    /// Runs the chip until it has no immediate work; false if that takes too many calls.
     pub fn idle(&mut self) -> bool {
         (0..20_000).any(|_| {
             let next = self.chip.run(&mut self.host);
@@ -205,7 +205,7 @@ impl World {
         })
     }
 
-    /// The wire takes all frames, and brings some back.
+    /// The wire takes all frames and returns some.
     fn drain(&mut self) {
         assert!(
             self.host.tx.bytes() <= TX_MAX,
@@ -223,7 +223,7 @@ impl World {
         self.frame = frame;
     }
 
-    /// What holds after every step.
+    /// Invariants after every step.
     pub fn check(&mut self) {
         self.drain();
         assert!(
@@ -237,7 +237,7 @@ impl World {
         self.chip.heeds_pause();
     }
 
-    /// The guest's memory in all its ranges.
+    /// Guest memory in all ranges.
     fn snapshot(&self) -> Vec<u8> {
         let mut all = Vec::new();
         for range in [RINGS, BUFFERS, READ_ONLY, HIGH] {
@@ -251,7 +251,7 @@ impl World {
         all
     }
 
-    /// Nothing the guest or the wire does may change memory now.
+    /// Asserts that no action of guest or wire changes memory.
     fn expect_quiet(&mut self, driver: &dyn Driver, when: &str) {
         let before = self.snapshot();
         for _ in 0..4 {
@@ -267,7 +267,7 @@ impl World {
         assert_eq!(changed, None, "DMA {when}");
     }
 
-    /// The end of all work comes, and each way to stop DMA stops it.
+    /// Asserts that all work ends, and that each method to stop DMA works.
     pub fn finish(&mut self, driver: &dyn Driver) {
         self.host.faults = Default::default();
         self.host.bus_master = true;
@@ -275,8 +275,8 @@ impl World {
         self.host.bus_master = false;
         self.expect_quiet(driver, "without bus mastering");
         self.host.bus_master = true;
-        assert!(driver.stop(self), "a queue does not stop");
-        self.expect_quiet(driver, "into a queue that was disabled");
+        assert!(driver.stop(self), "a queue is still enabled");
+        self.expect_quiet(driver, "to a disabled queue");
         self.chip.reset(&mut self.host);
         self.expect_quiet(driver, "after a reset");
         let next = self.chip.run(&mut self.host);
@@ -311,7 +311,8 @@ fn timing(random: &mut Random) -> Timing {
     }
 }
 
-/// Where a buffer may be: in memory, or once in so many times across an edge of it.
+/// Address of a buffer: in memory, or once in `wrong_once_in` times across a boundary of
+/// it.
 pub fn address(random: &mut Random, wrong_once_in: u64) -> u64 {
     let Range { start, end } = BUFFERS;
     if !random.once_in(wrong_once_in) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The most work that a guest can ask for with one register write: what chance would
-//! find too rarely. Each call of the chip has to come back soon, since it holds up all
-//! ports; all the work may take as long as it takes. Here of the 82599.
+//! The most expensive register writes of a guest, which random actions seldom find. Each
+//! call of the chip has to return soon, since it blocks all ports; the whole work may
+//! take any time. For the 82599.
 
 use nicsim::event::Event;
 use nicsim::host::Timing;
@@ -15,7 +15,7 @@ const CONTEXT: u64 = 2 << 20 | 1 << 29;
 const EOP: u64 = 1 << 24;
 const TSE: u64 = 1 << 31;
 
-/// A chip that sends, with all queues on one ring.
+/// A transmitting chip, with all queues on one ring.
 fn sender(loopback: bool, descriptors: &[(u64, u64)]) -> World {
     let mut world = World::new(1, Model::I82599);
     world.host.timing = Timing::LOCKSTEP;
@@ -28,10 +28,10 @@ fn sender(loopback: bool, descriptors: &[(u64, u64)]) -> World {
         .memory
         .write(BUFFERS.start, &frame)
         .expect("mapped");
-    let places = RINGS.step_by(16).zip(descriptors.iter().cycle());
-    for (place, (low, high)) in places {
-        world.store(place, *low);
-        world.store(place + 8, *high);
+    let descriptors = RINGS.step_by(16).zip(descriptors.iter().cycle());
+    for (at, (low, high)) in descriptors {
+        world.store(at, *low);
+        world.store(at + 8, *high);
     }
     world.write32(0x05080, 0x702); // FCTRL: all frames
     world.write32(0x04240, 0x1_0c0f | u32::from(loopback) << 15); // HLREG0
@@ -46,8 +46,8 @@ fn sender(loopback: bool, descriptors: &[(u64, u64)]) -> World {
     world
 }
 
-/// Frames of 256 KB, to be cut into segments with `mss` bytes of payload. Without RS, so
-/// that no write-back changes the ring that all queues share.
+/// Frames of 256 KB to segment, with `mss` bytes of payload each. Without RS, so that no
+/// write-back changes the shared ring.
 fn large_sends(mss: u64) -> Vec<(u64, u64)> {
     let context = (14 << 9 | 20, CONTEXT | 3 << 10 | 20 << 40 | mss << 48);
     let payload = (
@@ -58,7 +58,7 @@ fn large_sends(mss: u64) -> Vec<(u64, u64)> {
     vec![context, payload, payload, payload, last]
 }
 
-/// All tails move; then the chip is called for a while. Returns how many frames it sent.
+/// All tails move; then the chip runs for a while. Returns the number of sent frames.
 fn exhaust(mut world: World, what: &str) -> u64 {
     let tail = ((RINGS.end - RINGS.start) / 16 - 1) as u32;
     for queue in 0..128 {
@@ -77,7 +77,7 @@ fn exhaust(mut world: World, what: &str) -> u64 {
 }
 
 #[test]
-fn frames_without_end() {
+fn frames_without_eop() {
     assert_eq!(
         exhaust(sender(false, &[(BUFFERS.start, DATA | 0xffff)]), "no EOP"),
         0
@@ -132,7 +132,7 @@ fn tails_beyond_the_ring() {
         world.write32(0x1028, 1 << 25);
         world.write32(0x1018, tail as u32);
         assert_eq!(events(&world), 2, "Rx");
-        world.write32(0x6018, 1); // one frame for the receiver, which has no buffer
+        world.write32(0x6018, 1); // one frame for the receiver, which has no buffers
         assert!(world.idle());
         let moved = world
             .chip

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Admin queues: commands from the driver to the firmware (ATQ), events from the
-//! firmware to the driver (ARQ). What commands do is in [`commands`](super::commands).
+//! Admin queues: commands from the driver to the firmware (ATQ), events from the firmware
+//! to the driver (ARQ). The commands are in [`firmware`](super::firmware).
 
 use super::regs::{Registers, at};
 use crate::event::Event;
@@ -8,7 +8,7 @@ use crate::host::Host;
 
 /// Bytes of a descriptor.
 const DESCRIPTOR: usize = 32;
-/// Largest buffer of a command.
+/// Maximum buffer size of a command.
 const BUFFER_MAX: usize = 4096;
 
 const LENGTH: u32 = 0x3FF;
@@ -24,7 +24,7 @@ const FLAG_BUF: u16 = 1 << 12;
 /// No interrupt for this command; the driver polls.
 const FLAG_SI: u16 = 1 << 13;
 
-/// Why the firmware refuses a command: what the driver sees in the descriptor.
+/// Error codes of the firmware, for the descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Not permitted.
@@ -37,17 +37,17 @@ pub enum Refusal {
     Eexist = 13,
     /// Bad argument.
     Einval = 14,
-    /// All are in use.
+    /// No resource is free.
     Enospc = 16,
-    /// No such command.
+    /// Unknown command.
     Enosys = 17,
 }
 
-/// Whether the firmware did what it was told.
+/// Result of a command.
 pub type Answer = Result<(), Refusal>;
 
-/// Little-endian fields of a structure from the driver, which may be too short: what is
-/// not there reads 0 and is not written.
+/// Little-endian fields of a structure from the driver, which may be too short: missing
+/// bytes read as 0 and are not written.
 pub trait Fields {
     /// 16 bits at byte offset `at`.
     fn get16(&self, at: usize) -> u16;
@@ -77,18 +77,18 @@ impl Fields for [u8] {
     }
 
     fn put(&mut self, at: usize, value: &[u8]) {
-        if let Some(place) = self.get_mut(at..at + value.len()) {
-            place.copy_from_slice(value);
+        if let Some(target) = self.get_mut(at..at + value.len()) {
+            target.copy_from_slice(value);
         }
     }
 }
 
-/// A command as it goes in, and its answer as it comes out.
+/// A command, and its reply in the same fields.
 #[derive(Clone, Debug, Default)]
 pub struct Command {
-    /// What to do.
+    /// Opcode.
     pub opcode: u16,
-    /// Length of the data in the buffer; handlers set it if it changes.
+    /// Length of the data in the buffer; set if the reply has another length.
     pub length: u16,
     /// Bytes 16 to 31 of the descriptor.
     pub params: [u8; 16],
@@ -97,7 +97,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// The first `SIZE` bytes of the buffer, or the refusal that is due if it is shorter.
+    /// The first `SIZE` bytes of the buffer, or an error if it is shorter.
     pub fn data<const SIZE: usize>(&mut self) -> Result<&mut [u8; SIZE], Refusal> {
         self.buffer.first_chunk_mut().ok_or(Refusal::Einval)
     }
@@ -129,7 +129,7 @@ const RECEIVE: Queue = Queue {
 };
 
 impl Queue {
-    /// Address of the descriptor at the head, if the queue is enabled and has one there.
+    /// Address of the descriptor at the head, if the queue is enabled and not empty.
     fn next(&self, registers: &Registers) -> Option<u64> {
         let length = registers.get(self.length);
         let (head, tail) = (registers.get(self.head), registers.get(self.tail));
@@ -152,7 +152,7 @@ impl Queue {
     }
 }
 
-/// A command that was fetched and waits for its answer.
+/// A fetched command without a reply yet.
 #[derive(Debug, Default)]
 pub struct Fetched {
     /// The command.
@@ -171,7 +171,7 @@ impl Fetched {
     }
 }
 
-/// Fetches the next command, if there is one. A descriptor or buffer that is no memory
+/// Fetches the next command, if there is one. A descriptor or buffer outside guest memory
 /// is a critical error: the queue stops until it is set up again.
 pub fn fetch(host: &mut Host, registers: &mut Registers) -> Option<Fetched> {
     let at = SEND.next(registers)?;
@@ -200,15 +200,15 @@ pub fn fetch(host: &mut Host, registers: &mut Registers) -> Option<Fetched> {
             host.memory.read(from, &mut fetched.command.buffer)
         });
     if let Err(fault) = done {
-        host.note_fault("admin command", fault);
+        host.record_fault("admin command", fault);
         SEND.flag(registers, CRITICAL);
         return None;
     }
     Some(fetched)
 }
 
-/// Writes the answer: the buffer, the descriptor, and then the head. True if the driver
-/// wants an interrupt for it.
+/// Writes the reply: the buffer, the descriptor, and then the head. True if the command
+/// requests an interrupt.
 pub fn complete(
     host: &mut Host,
     registers: &mut Registers,
@@ -219,7 +219,7 @@ pub fn complete(
     if result == Refusal::Enosys as u16 {
         let opcode = fetched.command.opcode;
         host.events
-            .note(Event::BadAdminCommand, || format!("{opcode:#06x}"));
+            .record(Event::BadAdminCommand, || format!("{opcode:#06x}"));
     }
     let indirect = fetched.flags() & FLAG_BUF != 0;
     let to = fetched.buffer_address();
@@ -230,7 +230,7 @@ pub fn complete(
     descriptor.put16(0, flags);
     descriptor.put16(4, command.length);
     descriptor.put16(6, result);
-    // The address of a buffer stays
+    // The address of a buffer is unchanged
     let params = if indirect { 8 } else { 16 };
     descriptor.put(16, &command.params[..params]);
     let written = if indirect {
@@ -242,7 +242,7 @@ pub fn complete(
         .and_then(|()| host.memory.write(at.wrapping_add(8), &descriptor[8..]))
         .and_then(|()| host.memory.write(at, &descriptor[..8]));
     if let Err(fault) = written {
-        host.note_fault("answer of the firmware", fault);
+        host.record_fault("reply of the firmware", fault);
         SEND.flag(registers, CRITICAL);
         return false;
     }
@@ -250,7 +250,7 @@ pub fn complete(
     flags & FLAG_SI == 0
 }
 
-/// Puts an event into the receive queue; false if the driver left no room for it.
+/// Posts an event to the receive queue; false if the queue is full.
 pub fn post(host: &mut Host, registers: &mut Registers, event: &Command) -> bool {
     let Some(at) = RECEIVE.next(registers) else {
         if registers.get(at::ARQLEN) & ENABLE != 0 {
@@ -272,7 +272,7 @@ pub fn post(host: &mut Host, registers: &mut Registers, event: &Command) -> bool
         host.memory.write(at, &descriptor)
     });
     if let Err(fault) = done {
-        host.note_fault("event of the firmware", fault);
+        host.record_fault("event of the firmware", fault);
         RECEIVE.flag(registers, CRITICAL);
         return false;
     }
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_with_buffer_and_descriptor() {
+    fn replies_with_buffer_and_descriptor() {
         let (mut host, mut registers) = setup();
         descriptor(&host, FLAG_BUF | FLAG_SI, 8);
         host.memory.write(BUFFER, b"question").expect("buffer");
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_with_a_code() {
+    fn fails_with_a_code() {
         let (mut host, mut registers) = setup();
         descriptor(&host, 0, 0);
         registers.set(at::ATQT, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What the chip makes of the headers of a frame: the packet type for the descriptor,
-//! the classifier type (PCTYPE), and the fields that an input set chooses from it.
+//! Classification of a frame: the packet type for the descriptor, the classifier type
+//! (PCTYPE), and the fields that an input set selects.
 
 use super::regs::{Registers, at};
 use crate::frame::{L3, L4, Parsed};
@@ -17,10 +17,10 @@ const IPV6_TCP: u8 = 43;
 const IPV6_SCTP: u8 = 44;
 const IPV6_OTHER: u8 = 45;
 const IPV6_FRAGMENT: u8 = 46;
-/// All that is not IP.
+/// Everything except IP.
 pub const L2: u8 = 63;
 
-// Bits of an input set: each chooses a word of two bytes
+// Bits of an input set: each selects a word of two bytes
 const SOURCE_V4: u64 = 3 << 47;
 const DESTINATION_V4: u64 = 3 << 35;
 const SOURCE_V6: u64 = 0xFF << 43;
@@ -29,14 +29,14 @@ const SOURCE_PORT: u64 = 1 << 34;
 const DESTINATION_PORT: u64 = 1 << 33;
 const VERIFICATION_TAG: u64 = 3 << 31;
 const VLAN: u64 = 1 << 55;
-/// The first of eight words that the driver places freely; the next have lower bits.
+/// The first of eight flexible words; the others have lower bits.
 const FLEXIBLE: u64 = 1 << 13;
 
 /// Rows of PRTQF_FLX_PIT for words behind the IP header, and behind the L4 header.
 const PIT_L3: u32 = 3;
 const PIT_L4: u32 = 6;
 const PIT_ROWS: u32 = 3;
-/// First word of the field vector that is free.
+/// First flexible word of the field vector.
 const FLEXIBLE_FIRST: usize = 50;
 
 /// Classifier type of a frame.
@@ -56,7 +56,7 @@ pub fn pctype(parsed: &Parsed) -> u8 {
     }
 }
 
-/// Packet type of a frame, for the Rx descriptor; none has a tunnel.
+/// Packet type of a frame, for the Rx descriptor; tunnels have no types of their own.
 pub fn ptype(parsed: &Parsed) -> u8 {
     const ARP: u16 = 0x0806;
     let first = match parsed.l3 {
@@ -80,7 +80,7 @@ pub fn ptype(parsed: &Parsed) -> u8 {
         }
 }
 
-/// The input sets that the firmware leaves behind: addresses and ports.
+/// The input sets that the firmware sets: addresses and ports.
 pub fn reset_input_sets(registers: &mut Registers) {
     let ports = SOURCE_PORT | DESTINATION_PORT;
     let v4 = SOURCE_V4 | DESTINATION_V4;
@@ -113,7 +113,7 @@ pub fn flow_input_set(registers: &Registers, pctype: u8) -> u64 {
     u64::from(registers.get(low + 32)) << 32 | u64::from(registers.get(low))
 }
 
-/// Where the fields are in [`Input`]; addresses of IPv4 use the first 4 bytes.
+/// Offsets of the fields in [`Input`]; addresses of IPv4 use the first 4 bytes.
 const AT_SOURCE: usize = 0;
 const AT_DESTINATION: usize = 16;
 const AT_PORTS: usize = 32;
@@ -121,7 +121,7 @@ const AT_TAG: usize = 36;
 const AT_VLAN: usize = 40;
 const AT_FLEXIBLE: usize = 42;
 
-/// Fields of a frame that an input set chose; the others are zero.
+/// Selected fields of a frame; the others are zero.
 pub type Input = [u8; 58];
 
 /// Copies `SIZE` bytes at `from` of the frame; zeros if it is too short.
@@ -134,7 +134,7 @@ fn is_v6(pctype: u8) -> bool {
     (IPV6_UDP..=IPV6_FRAGMENT).contains(&pctype)
 }
 
-/// The chosen fields of a received frame, which is of type `pctype`.
+/// The selected fields of a received frame of type `pctype`.
 pub fn input(set: u64, pctype: u8, frame: &[u8], parsed: &Parsed) -> Input {
     let mut input = [0; 58];
     if pctype == L2 {
@@ -187,7 +187,7 @@ fn has_ports(pctype: u8) -> bool {
     )
 }
 
-/// Adds the words that the driver placed freely.
+/// Adds the flexible words.
 pub fn add_flexible(
     input: &mut Input,
     set: u64,
@@ -209,11 +209,11 @@ pub fn add_flexible(
         let (from, size) = ((row & 0x1F) as usize, (row >> 5 & 0x1F) as usize);
         let to = (row >> 10 & 0x3F) as usize;
         for word in 0..size {
-            let Some(place) = (to + word).checked_sub(FLEXIBLE_FIRST) else {
+            let Some(index) = (to + word).checked_sub(FLEXIBLE_FIRST) else {
                 continue;
             };
-            if place < 8 && set & FLEXIBLE >> place != 0 {
-                let at = AT_FLEXIBLE + 2 * place;
+            if index < 8 && set & FLEXIBLE >> index != 0 {
+                let at = AT_FLEXIBLE + 2 * index;
                 let bytes: [u8; 2] = field(frame, base + 2 * (from + word));
                 input[at..at + 2].copy_from_slice(&bytes);
             }
@@ -221,7 +221,7 @@ pub fn add_flexible(
     }
 }
 
-/// The frames that filters are programmed with have lengths of zero in their headers.
+/// Frames for filter programming have lengths of zero in their headers.
 fn payload_offset(pctype: u8, parsed: &Parsed) -> usize {
     if parsed.l4 != L4::None {
         return parsed.payload_offset;
@@ -234,7 +234,7 @@ fn payload_offset(pctype: u8, parsed: &Parsed) -> usize {
         }
 }
 
-/// Source for destination and destination for source: the way back.
+/// The reverse flow: source and destination exchanged.
 pub fn turned(input: &Input) -> Input {
     let mut turned = *input;
     turned[AT_SOURCE..AT_DESTINATION].copy_from_slice(&input[AT_DESTINATION..AT_PORTS]);
@@ -244,8 +244,7 @@ pub fn turned(input: &Input) -> Input {
     turned
 }
 
-/// The same set with source for destination: what to take from a frame that goes the
-/// other way.
+/// The input set for a frame of the reverse flow: source and destination exchanged.
 pub fn turned_set(set: u64, pctype: u8) -> u64 {
     let (source, destination) = if is_v6(pctype) {
         (SOURCE_V6, DESTINATION_V6)
@@ -266,7 +265,7 @@ pub fn turned_set(set: u64, pctype: u8) -> u64 {
     turned
 }
 
-/// Input of the hash: addresses and ports in the order in which they are in a frame.
+/// Input of the hash: addresses and ports in the order of a frame.
 pub fn hash_input(input: &Input, pctype: u8) -> ([u8; 36], usize) {
     let size = if is_v6(pctype) { 16 } else { 4 };
     let mut bytes = [0; 36];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Flow director: filters for exact flows, programmed by descriptors in a Tx ring with a
-//! frame of the flow as the function would send it.
+//! Flow director: exact-match filters, programmed by descriptors in a Tx ring with a
+//! frame of the flow's Tx direction.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,8 @@ use super::rx::{NO_ENTRY, TABLE_FULL};
 use super::tx::FilterProgram;
 use crate::frame::Parsed;
 
-/// Filters that the function has for itself, and those it shares with other functions.
+/// Guaranteed filters of the function, and best-effort filters shared with other
+/// functions.
 pub const GUARANTEED: usize = 512;
 /// See [`GUARANTEED`].
 pub const BEST_EFFORT: usize = 7680;
@@ -20,24 +21,24 @@ const TO_NOWHERE: u8 = 0;
 const TO_QUEUE: u8 = 1;
 const REPORT_ID: u8 = 1;
 
-/// Where a filter sends a frame.
+/// Result of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nowhere.
+    /// Drop it.
     Drop,
-    /// To the queue of this index in the VSI, or wherever it would go without the
-    /// filter; the id may go into the descriptor.
+    /// Deliver it to the queue of this index in the VSI, or to the same queue as without
+    /// the filter; the id may be in the descriptor.
     To(Option<u16>, Option<u32>),
 }
 
-/// Classifier type, and the fields that its input set has.
+/// Classifier type and selected fields.
 type Key = (u8, Input);
 
 /// The table of filters.
 #[derive(Debug, Default)]
 pub struct FlowDirector {
     filters: HashMap<Key, FilterProgram>,
-    /// How many there are of each type.
+    /// Number of guaranteed and best-effort filters.
     counts: Vec<u32>,
 }
 
@@ -48,7 +49,7 @@ impl FlowDirector {
         self.show(registers);
     }
 
-    /// Counts of filters in the registers.
+    /// Updates the numbers of filters in the registers.
     fn show(&self, registers: &mut Registers) {
         let guaranteed = self.filters.len().min(GUARANTEED);
         let rest = (self.filters.len() - guaranteed) as u32;
@@ -57,8 +58,8 @@ impl FlowDirector {
         registers.set(at::GLQF_FDCNT_0, rest << 13 | guaranteed);
     }
 
-    /// Adds or removes the filter for the way back of `frame`; 0, or the error that the
-    /// programming status reports.
+    /// Adds or removes the filter for the reverse flow of `frame`; 0, or the error for
+    /// the programming status.
     pub fn program(
         &mut self,
         registers: &mut Registers,
@@ -95,8 +96,8 @@ impl FlowDirector {
         0
     }
 
-    /// What the filters say of a received frame; counts the match. `None` if there is no
-    /// filter for it.
+    /// Applies the filters to a received frame and counts the match; `None` without a
+    /// match.
     pub fn find(
         &self,
         registers: &mut Registers,
@@ -129,7 +130,7 @@ impl FlowDirector {
     }
 }
 
-/// The flow that a frame from the driver stands for: its own way back.
+/// The flow of a frame from the driver: its reverse flow.
 fn programmed(registers: &Registers, pctype: u8, frame: &[u8]) -> Key {
     let parsed = Parsed::parse(frame);
     let set = classify::flow_input_set(registers, pctype);
@@ -160,7 +161,7 @@ mod tests {
         [ethernet(0x800), ipv4(17, 24), udp(16), content(16)].concat()
     }
 
-    /// What Linux programs for it: the frame on its way back, without lengths.
+    /// The frame that Linux programs for it: the reverse flow, without lengths.
     fn dummy() -> Vec<u8> {
         let mut frame = received();
         frame[16..18].fill(0);
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_is_for_the_way_back() {
+    fn a_filter_matches_the_reverse_flow() {
         let (mut director, mut registers) = setup();
         assert_eq!(director.program(&mut registers, program(5), &dummy()), 0);
         let found = find(&director, &mut registers, &received());
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_outside_the_input_set_do_not_count() {
+    fn fields_outside_the_input_set_are_ignored() {
         let (mut director, mut registers) = setup();
         // The destination port alone
         registers.set(at::PRTQF_FD_INSET + 64 * u32::from(UDP), 0);
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_reported() {
+    fn failures_are_reported() {
         let (mut director, mut registers) = setup();
         let mut remove = program(0);
         remove.remove = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Commands of the admin queue: which code does what, and those about the device as a
-//! whole, LLDP and tunnels.
+//! Commands of the admin queue: dispatch by opcode, and the commands for the whole
+//! device, LLDP and tunnels.
 
 use std::time::Instant;
 
@@ -12,12 +12,12 @@ use super::{QUEUES, VECTORS, X710, rss};
 use crate::event::Events;
 use crate::host::Host;
 
-/// Versions of the firmware, and of its interface to drivers; Linux 6.12 takes this for
-/// the current one.
+/// Versions of the firmware and of its driver interface; Linux 6.12 expects this
+/// interface.
 const FIRMWARE: [u16; 2] = [9, 20];
 const INTERFACE: [u16; 2] = [1, 15];
 const BUILD: u32 = 0x0001_26B2;
-/// What a driver may take a resource for, in milliseconds.
+/// Maximum ownership of a resource, in milliseconds.
 const RESOURCE_TIMEOUT: u32 = 3000;
 const TUNNELS: usize = 16;
 
@@ -35,11 +35,11 @@ const CAPABILITIES: &[(u16, u32, u32, u32)] = &[
 /// Bytes of a capability.
 const CAPABILITY: usize = 32;
 
-/// State of the firmware that is in no other module.
+/// State of the firmware outside other modules.
 #[derive(Clone, Copy, Debug)]
 pub struct Firmware {
     lldp: bool,
-    /// UDP port and type of tunnels that the driver announced.
+    /// UDP ports and types of tunnels.
     tunnels: [Option<(u16, u8)>; TUNNELS],
 }
 
@@ -53,12 +53,12 @@ impl Default for Firmware {
 }
 
 impl Firmware {
-    /// Reset of the function: what belongs to the port stays.
+    /// Reset of the function: the state of the port is kept.
     pub fn reset_function(&mut self) {
         self.tunnels = [None; TUNNELS];
     }
 
-    /// Get LLDP MIB (0A00h): no neighbour was ever heard.
+    /// Get LLDP MIB (0A00h): there is no neighbour.
     fn get_mib(self, command: &mut Command) -> Answer {
         const REMOTE: u8 = 1;
         if !self.lldp {
@@ -67,7 +67,7 @@ impl Firmware {
         if command.params[0] & 3 == REMOTE {
             return Err(Refusal::Enoent);
         }
-        // The end TLV alone
+        // Only the end TLV
         command.buffer.fill(0);
         command.params.put16(2, 2);
         command.params.put16(4, 0);
@@ -82,7 +82,7 @@ impl Firmware {
         Ok(())
     }
 
-    /// Add UDP tunnel (0B00h). Frames in tunnels are taken for plain UDP.
+    /// Add UDP tunnel (0B00h). Frames in tunnels are classified as UDP.
     fn add_tunnel(&mut self, command: &mut Command) -> Answer {
         let tunnel = (command.params.get16(0), command.params[5]);
         if self.tunnels.contains(&Some(tunnel)) {
@@ -109,7 +109,7 @@ impl Firmware {
 }
 
 impl X710 {
-    /// Does what a command says. Its parameters and buffer become those of the answer.
+    /// Executes a command. Its parameters and buffer become those of the reply.
     pub(super) fn execute(&mut self, host: &mut Host, command: &mut Command) -> Answer {
         match command.opcode >> 8 {
             0x00 | 0x01 => self.execute_device(command),
@@ -118,7 +118,7 @@ impl X710 {
             0x06 => self.execute_link(host.now, command),
             0x0A | 0x0B => self.execute_protocols(command),
             _ => match command.opcode {
-                // DCB: ignore PFC, configuration is in place, set parameters
+                // DCB: ignore PFC, DCBX configuration done, set parameters
                 0x0301..=0x0303 => Ok(()),
                 // Profile of the private memory
                 0x0501 => Ok(()),
@@ -133,7 +133,7 @@ impl X710 {
     fn execute_device(&mut self, command: &mut Command) -> Answer {
         match command.opcode {
             0x0001 => version(command),
-            // Driver's version, queue shutdown, function context, release of a resource
+            // Driver version, queue shutdown, function context, release of a resource
             0x0002..=0x0004 | 0x0009 => Ok(()),
             0x0008 => {
                 command.params.put32(4, RESOURCE_TIMEOUT);
@@ -150,7 +150,7 @@ impl X710 {
     fn execute_switch(&mut self, host: &mut Host, command: &mut Command) -> Answer {
         match command.opcode {
             0x0200 => self.switch.configuration(command),
-            // Port parameters, switch configuration: as they are
+            // Port parameters, switch configuration: unchanged
             0x0203 | 0x0205 => Ok(()),
             0x0204 => {
                 command.params[0] = 0;
@@ -236,8 +236,8 @@ impl X710 {
         Ok(())
     }
 
-    // Registers by command. These are plain values: what happens as the bus reads or
-    // writes them does not happen here, or a command could start another.
+    // Registers by command. These access plain values, without the effects of bus
+    // accesses, since otherwise a command could start another one.
 
     fn read_plain(&mut self, events: &mut Events, address: u32) -> Result<u32, Refusal> {
         if address % 4 != 0 || address >= SPACE {
@@ -324,7 +324,7 @@ fn capabilities(command: &mut Command) -> Answer {
     Ok(())
 }
 
-/// Queries of ETS: one traffic class, `at` is where the set of them is.
+/// Queries of ETS: one traffic class; `at` is the offset of the set of classes.
 fn one_class(command: &mut Command, at: usize) -> Answer {
     command.buffer.fill(0);
     command.buffer.put(at, &[1]);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Host memory cache: the private memory of the function, which lies in the host's
-//! memory, and the queue contexts in it.
+//! Host memory cache: the private memory of the function, which is in host memory, and
+//! the queue contexts in it.
 //!
 //! The function sees its private memory as segments of 2 MB. A segment is direct (one
 //! block of host memory) or paged (a page of 512 page descriptors). The chip caches page
-//! descriptors until PFHMC_PDINV says so; the model reads them each time.
+//! descriptors until PFHMC_PDINV invalidates them; the model reads them each time.
 
 use super::regs::at;
 use crate::chip::registers::Registers;
@@ -24,16 +24,16 @@ const PD_VALID: u64 = 1 << 0;
 const BASE_UNIT: u64 = 512;
 const TX_CONTEXT: usize = 128;
 const RX_CONTEXT: usize = 32;
-/// QTX_CTL: the queue belongs to the physical function, or to a VMDq VSI of it.
+/// QTX_CTL: owner of the queue: the physical function, or one of its VMDq VSIs.
 const QTX_CTL_OWNER: u32 = 3;
 const OWNER_VM: u32 = 1;
 const OWNER_PF: u32 = 2;
-/// Longest ring.
+/// Maximum length of a ring.
 const RING_MAX: u32 = 8160;
-/// Buffers that a frame may take, which limits RXMAX.
+/// Maximum number of buffers of a frame, which limits RXMAX.
 const CHAIN_MAX: usize = 5;
 
-/// Tx queue context. What only tunes the chip is not kept.
+/// Tx queue context. Fields that only tune the chip are omitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxContext {
     /// Index of the first descriptor to fetch.
@@ -42,7 +42,7 @@ pub struct TxContext {
     pub base: u64,
     /// Descriptors in the ring.
     pub length: u32,
-    /// Where the head is written back, if not into the descriptors.
+    /// Address of the head write-back, if enabled.
     pub head_write_back: Option<u64>,
     /// Filter programming is allowed.
     pub filters: bool,
@@ -61,28 +61,28 @@ pub struct RxContext {
     pub buffer: usize,
     /// Descriptors have 32 bytes, else 16.
     pub long: bool,
-    /// The CRC does not go into the buffer.
+    /// The CRC is stripped.
     pub strips_crc: bool,
-    /// The outer tag that was stripped goes into L2TAG1, else into L2TAG2.
+    /// The stripped outer tag is in L2TAG1, otherwise in L2TAG2.
     pub tag_in_l2tag1: bool,
-    /// Longest frame, with its CRC.
+    /// Maximum frame length, with CRC.
     pub longest: usize,
 }
 
-/// Why a queue cannot be enabled.
+/// Reason why a queue cannot be enabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The queue's context is beyond the number of objects that the driver asked for.
+    /// The queue's context is beyond the configured number of objects.
     NoObject,
     /// The segment of this index, or the page in it, is not valid.
     NoSegment(usize),
-    /// The context, or the page descriptor, is no memory.
+    /// The context, or the page descriptor, is not in guest memory.
     Fault(DmaFault),
-    /// QTX_CTL does not give the queue to this function.
+    /// QTX_CTL names another owner of the queue.
     NotOwner,
-    /// The field of the context has a value that the chip does not take.
+    /// A field of the context has an invalid value.
     BadField(&'static str, u64),
-    /// The context asks for what the model does not have.
+    /// The context enables an unsupported feature.
     NotModelled(&'static str),
 }
 
@@ -107,8 +107,8 @@ impl Hmc {
         self.segments.fill(0);
     }
 
-    /// Takes a value written to PFHMC_SDCMD: the data registers become a segment
-    /// descriptor, or show one.
+    /// Takes a value written to PFHMC_SDCMD: writes the data registers to a segment
+    /// descriptor, or reads them from one.
     pub fn command(&mut self, registers: &mut Registers, value: u32) {
         let segment = &mut self.segments[(value & SDCMD_INDEX) as usize];
         if value & SDCMD_WRITE == 0 {
@@ -120,7 +120,7 @@ impl Hmc {
             | u64::from(registers.get(at::PFHMC_SDDATALOW));
     }
 
-    /// Host address of a byte of private memory, good up to the end of its page.
+    /// Host address of a byte of private memory, valid up to the end of its page.
     fn translate(&self, host: &Host, address: u64) -> Result<u64, Error> {
         let index = (address >> SEGMENT_SHIFT) as usize;
         let invalid = Error::NoSegment(index);
@@ -141,8 +141,8 @@ impl Hmc {
         Ok((page & !PAGE_MASK).wrapping_add(address & PAGE_MASK))
     }
 
-    /// Reads object `index` of those at register `base`, `count` says how many there are.
-    /// Objects do not cross pages: their sizes divide 512, which their base is aligned to.
+    /// Reads object `index` of `count` objects at `base`. Objects do not cross pages:
+    /// their sizes divide 512, which their base is aligned to.
     fn object<const SIZE: usize>(
         &self,
         host: &Host,
@@ -216,11 +216,11 @@ impl Hmc {
     }
 }
 
-/// A queue context as it is in memory: fields at bit offsets.
+/// A queue context in memory: fields at bit offsets.
 struct Context<const SIZE: usize>([u8; SIZE]);
 
 impl<const SIZE: usize> Context<SIZE> {
-    /// `width` bits, up to 64, beginning with bit `first`.
+    /// `width` bits, up to 64, from bit `first` on.
     fn bits(&self, first: usize, width: usize) -> u64 {
         let bytes = &self.0[first / 8..(first + width).div_ceil(8)];
         let value = bytes

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Interrupts: causes, enable bits that clear themselves, throttling, and the linked
-//! lists of queues.
+//! Interrupts: causes, self-clearing enable bits, throttling, and the linked lists of
+//! queues.
 //!
-//! Vector 0 has the causes of ICR0, the others those of queues alone. A cause that comes
-//! while its vector is not enabled waits until it is. A vector that fires, or that is
-//! told to (WB_ON_ITR), first makes the queues in its linked list write back what is
-//! complete.
+//! Vector 0 has the causes of ICR0, the others those of queues only. A cause of a
+//! disabled vector is pending until the vector is enabled. A vector that fires, or has
+//! WB_ON_ITR set, first triggers the write-back of the queues in its linked list.
 //!
-//! CLEARPBA does nothing here: what it clears are messages that were sent and wait in
-//! the MSI-X table, causes that wait for INTENA are not among them.
+//! CLEARPBA has no effect here: it clears messages that are pending in the MSI-X table,
+//! not causes that wait for INTENA.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +17,7 @@ use super::{QUEUES, VECTORS};
 use crate::chip::registers::Registers;
 use crate::host::Host;
 
-/// Causes in ICR0 that the mask in PFINT_ICR0_ENA is for.
+/// Causes in ICR0 under the mask in PFINT_ICR0_ENA.
 const MASKED: u32 = 0x7FFF_0000;
 const INTEVENT: u32 = 1 << 0;
 /// First of eight causes of queues that use vector 0.
@@ -39,7 +38,7 @@ const SWINT_TRIG: u32 = 1 << 2;
 const SW_ITR_INDX_ENA: u32 = 1 << 24;
 const WB_ON_ITR: u32 = 1 << 30;
 const INTENA_MSK: u32 = 1 << 31;
-/// Index that stands for no interval.
+/// Index for no interval.
 const ITR_NONE: u32 = 3;
 /// Unit of PFINT_ITR and of the interval in PFINT_DYN_CTL.
 const ITR_UNIT: Duration = Duration::from_micros(2);
@@ -51,7 +50,7 @@ const CAUSE_ENA: u32 = 1 << 30;
 /// End of a linked list of queues.
 const END_OF_LIST: u32 = 0x7FF;
 
-/// Where a queue's cause goes.
+/// Direction of a queue's cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Rx queue.
@@ -65,11 +64,11 @@ pub enum Direction {
 struct Vector {
     enabled: bool,
     write_back_on_itr: bool,
-    /// A queue's cause, or a software interrupt, that has not fired.
+    /// A pending cause of a queue, or a pending software interrupt.
     pending: bool,
-    /// When what is pending may fire.
+    /// When the pending cause may fire.
     due: Option<Instant>,
-    /// When it fired last.
+    /// When it last fired.
     fired: Option<Instant>,
 }
 
@@ -78,7 +77,7 @@ pub struct Interrupts {
     vectors: Vec<Vector>,
     /// Causes of vector 0.
     icr0: u32,
-    /// The earliest of what is due.
+    /// The earliest due time.
     next: Option<Instant>,
 }
 
@@ -188,8 +187,7 @@ impl Interrupts {
         }
     }
 
-    /// A descriptor of `queue` was written back, or is complete and will be as soon as
-    /// its vector fires.
+    /// A descriptor of `queue` is written back, or will be when its vector fires.
     pub fn queue_event(
         &mut self,
         host: &mut Host,
@@ -222,13 +220,14 @@ impl Interrupts {
         self.fire_other(host, registers, queues);
     }
 
-    /// Causes in ICR0 that interrupt.
+    /// Causes in ICR0 that are not masked.
     fn active(&self, registers: &Registers) -> u32 {
         let enabled = registers.get(at::PFINT_ICR0_ENA) & MASKED;
         self.icr0 & (enabled | SWINT | QUEUES_0_TO_7)
     }
 
-    /// Fires vector 0 if it is enabled and has an unmasked cause beside those of queues.
+    /// Fires vector 0 if it is enabled and has an unmasked cause other than those of
+    /// queues.
     fn fire_other(
         &mut self,
         host: &mut Host,
@@ -241,7 +240,7 @@ impl Interrupts {
         }
     }
 
-    /// Vector `vector` has something to say, in the interval of register `index`.
+    /// Vector `vector` has a cause, with the interval of register `index`.
     fn pend(&mut self, host: &Host, registers: &Registers, vector: usize, index: u32) {
         let state = &mut self.vectors[vector];
         state.pending = true;
@@ -252,8 +251,8 @@ impl Interrupts {
         state.due = Some(state.due.map_or(due, |earlier| earlier.min(due)));
     }
 
-    /// Lets a vector fire, or write back, if it may now; else sees that it is looked at
-    /// when it may.
+    /// Fires a vector, or triggers its write-backs, if it may do so now; otherwise
+    /// schedules it.
     fn try_vector(
         &mut self,
         host: &mut Host,
@@ -266,7 +265,7 @@ impl Interrupts {
         let (true, Some(due), false) = (state.pending, state.due, waits) else {
             return;
         };
-        // It would write back: no DMA during a stall
+        // No write-back, since a stall stops DMA
         let due = due.max(host.faults.stall_until.unwrap_or(due));
         if due > host.now {
             self.next = Some(self.next.map_or(due, |next| next.min(due)));
@@ -277,8 +276,8 @@ impl Interrupts {
         }
     }
 
-    /// Write-backs, then the message. The vector is disabled until the driver enables it
-    /// again.
+    /// Write-backs, then the message. The vector is disabled until the driver re-enables
+    /// it.
     fn fire(
         &mut self,
         host: &mut Host,
@@ -295,7 +294,7 @@ impl Interrupts {
         host.msix.raise(vector);
     }
 
-    /// Fires what is due; when the next is.
+    /// Fires vectors that are due; returns when the next one is.
     pub fn run(
         &mut self,
         host: &mut Host,
@@ -320,7 +319,7 @@ fn cause_register(queue: u32, direction: Direction) -> u32 {
         }
 }
 
-/// Least time between two interrupts of a vector for a cause with ITR index `index`.
+/// Minimum time between two interrupts of a vector for a cause with ITR index `index`.
 fn interval(registers: &Registers, vector: usize, index: u32) -> Duration {
     let rate = match vector as u32 {
         0 => 0,
@@ -338,7 +337,7 @@ fn interval(registers: &Registers, vector: usize, index: u32) -> Duration {
     (ITR_UNIT * itr).max(RATE_UNIT * rate)
 }
 
-/// All queues in the linked list of a vector report what is complete.
+/// All queues in the linked list of a vector write back complete descriptors.
 fn write_back(
     host: &mut Host,
     registers: &Registers,
@@ -352,7 +351,7 @@ fn write_back(
     let first = registers.get(first);
     let mut queue = first & 0x7FF;
     let mut is_tx = first >> 11 & 3 != 0;
-    // A list that the driver made a circle ends, too
+    // The limit ends a circular list
     for _ in 0..2 * QUEUES {
         let index = queue as usize;
         if queue == END_OF_LIST || index >= QUEUES {
@@ -444,7 +443,7 @@ mod tests {
             self.host.msix.count(vector)
         }
 
-        /// Makes queue 0 have an Rx and a Tx descriptor that wait for the vector.
+        /// Gives queue 0 an Rx and a Tx descriptor that wait for the vector.
         fn wait_in_rings(&mut self) {
             self.host.memory = GuestMemory::with_ram(RAM, 1 << 20).expect("memory");
             self.host.bus_master = true;
@@ -490,13 +489,13 @@ mod tests {
     }
 
     #[test]
-    fn cause_while_not_enabled_fires_when_enabled() {
+    fn cause_while_disabled_fires_when_enabled() {
         let mut setup = Setup::new(false);
         setup.event(0, Direction::Rx);
         assert_eq!(setup.count(1), 0);
         setup.set(at::PFINT_DYN_CTLN, ENABLE);
         assert_eq!(setup.count(1), 1);
-        // It disabled itself, and nothing waits any more
+        // It disabled itself, and no cause is pending
         let value = setup.irq.read(&setup.registers, at::PFINT_DYN_CTLN);
         assert_eq!(value, Some(0));
         setup.set(at::PFINT_DYN_CTLN, ENABLE);
@@ -588,7 +587,7 @@ mod tests {
         setup.host.now = start + Duration::from_micros(20);
         assert_eq!(setup.run(), None);
         assert_eq!(setup.count(1), 2);
-        // A software interrupt without an interval does not wait
+        // A software interrupt without an interval is not delayed
         setup.set(at::PFINT_DYN_CTLN, ENABLE | SWINT_TRIG);
         assert_eq!(setup.count(1), 3);
     }
@@ -643,7 +642,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_in_a_circle_ends() {
+    fn a_circular_list_ends() {
         let mut setup = Setup::new(false);
         setup.registers.set(at::QINT_RQCTL, 0x4000_0001);
         setup.set(at::PFINT_DYN_CTLN, ENABLE | SWINT_TRIG);

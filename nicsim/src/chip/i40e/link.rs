@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The port's link as the firmware shows and sets it: PHY, flow control, loopback, link
-//! status events.
+//! The port's link, as reported and set by the firmware: PHY, flow control, loopback,
+//! link status events.
 
 use std::time::{Duration, Instant};
 
@@ -9,18 +9,18 @@ use super::adminq::{Answer, Command, Fields};
 /// Opcode of the link status, as a command and as an event.
 pub const LINK_STATUS: u16 = 0x0607;
 
-/// The module in the cage is 10GBASE-SR.
+/// The module is 10GBASE-SR.
 const PHY_TYPE: u8 = 0x14;
 const PHY_TYPES: u32 = 1 << PHY_TYPE;
 const SPEED_10G: u8 = 0x08;
-/// Longest frame, with CRC.
+/// Maximum frame length, with CRC.
 const FRAME_MAX: u16 = 9728;
 
-/// How long after a restart the firmware tells that the link is back. In between it is
-/// not shown as down: that would be slower in a real card than the driver is in asking.
+/// Delay from a link restart to its event. The link is not reported as down in between: a
+/// driver polls the status before real hardware would report it.
 const RESTART: Duration = Duration::from_millis(200);
 
-/// In the query of abilities: those that the port has from the start.
+/// In the query of abilities: the initial ones of the port.
 const INITIAL_VALUES: u8 = 0x02;
 const PAUSE_TX: u8 = 0x01;
 const PAUSE_RX: u8 = 0x02;
@@ -46,7 +46,7 @@ const NEGOTIATED_PAUSE_RX: u8 = 0x40;
 const QUALIFIED_MODULE: u8 = 0x80;
 const CONFIG_CRC: u8 = 0x04;
 
-/// What command 0601h sets.
+/// Settings of command 0601h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Config {
     /// PHY types and speeds that are allowed.
@@ -62,7 +62,7 @@ impl Config {
         abilities: ENABLE_LINK,
     };
 
-    /// Without a type that the module has, or a speed, there is no link.
+    /// Without a type of the module, or a speed, there is no link.
     fn has_link(self) -> bool {
         self.types != 0 && self.speeds != 0 && self.abilities & ENABLE_LINK != 0
     }
@@ -72,19 +72,19 @@ impl Config {
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     cable: bool,
-    /// As last set, and what is in force.
-    wanted: Config,
+    /// The last settings, and the active ones.
+    requested: Config,
     config: Config,
     loopback: bool,
-    /// The link was restarted and is told to be back then.
+    /// End of a link restart.
     restarted: Option<Instant>,
-    /// It is back, which was not told yet.
+    /// The restart ended, but is not reported yet.
     back: bool,
     /// The next change is reported.
     reports: bool,
     mask: u16,
     frame_max: u16,
-    /// What the driver was told last.
+    /// The last reported state.
     reported_up: bool,
 }
 
@@ -93,7 +93,7 @@ impl Link {
     pub fn new(cable: bool) -> Self {
         Self {
             cable,
-            wanted: Config::INITIAL,
+            requested: Config::INITIAL,
             config: Config::INITIAL,
             loopback: false,
             restarted: None,
@@ -108,7 +108,7 @@ impl Link {
     /// Reset of the function: the port keeps its link.
     pub fn reset_function(&mut self) {
         *self = Self {
-            wanted: self.wanted,
+            requested: self.requested,
             config: self.config,
             ..Self::new(self.cable)
         };
@@ -119,7 +119,7 @@ impl Link {
         self.cable = cable;
     }
 
-    /// Whether the cable is in.
+    /// Whether the cable is plugged in.
     pub fn plugged(&self) -> bool {
         self.cable
     }
@@ -129,12 +129,12 @@ impl Link {
         self.loopback || self.cable && self.config.has_link()
     }
 
-    /// When there is an event at the latest.
+    /// When the restart ends.
     pub fn due(&self) -> Option<Instant> {
         self.restarted
     }
 
-    /// Takes note of the time.
+    /// Ends a restart that is due.
     pub fn run(&mut self, now: Instant) {
         if self.restarted.is_some_and(|due| due <= now) {
             self.restarted = None;
@@ -142,13 +142,13 @@ impl Link {
         }
     }
 
-    /// What is wanted gets in force.
+    /// Activates the settings.
     fn apply(&mut self, now: Instant) {
-        self.config = self.wanted;
+        self.config = self.requested;
         self.restarted = Some(now + RESTART);
     }
 
-    /// What is sent comes back.
+    /// Sent frames are received.
     pub fn loopback(&self) -> bool {
         self.loopback
     }
@@ -158,18 +158,18 @@ impl Link {
         self.config.abilities & PAUSE_TX != 0
     }
 
-    /// The port heeds pause frames.
+    /// The port obeys pause frames.
     pub fn heeds_pause(&self) -> bool {
         self.config.abilities & PAUSE_RX != 0
     }
 
-    /// Longest frame with its CRC.
+    /// Maximum frame length with CRC.
     pub fn frame_max(&self) -> usize {
         usize::from(self.frame_max)
     }
 
-    /// The event that is due if the link changed, or is back after a restart. There is no other before the driver
-    /// asked for the status again.
+    /// The pending event after a change of the link or a restart. There is no other event
+    /// before the driver reads the status again.
     pub fn event(&mut self) -> Option<Command> {
         let changed = std::mem::take(&mut self.back) || self.up() != self.reported_up;
         if !changed || !self.reports || self.mask & MASK_UPDOWN != 0 {
@@ -223,7 +223,7 @@ impl Link {
     /// Get PHY abilities (0600h).
     pub fn abilities(&self, command: &mut Command) -> Answer {
         let config = if command.params[0] & INITIAL_VALUES == 0 {
-            self.wanted
+            self.requested
         } else {
             Config::INITIAL
         };
@@ -238,7 +238,7 @@ impl Link {
     /// Set PHY config (0601h).
     pub fn configure(&mut self, now: Instant, command: &Command) -> Answer {
         let abilities = command.params[5];
-        self.wanted = Config {
+        self.requested = Config {
             types: command.params.get32(0) & PHY_TYPES,
             speeds: command.params[4] & SPEED_10G,
             abilities: abilities & !ATOMIC_LINK,
@@ -253,12 +253,12 @@ impl Link {
     pub fn restart(&mut self, now: Instant, command: &Command) -> Answer {
         let enable = command.params[0] & RESTART_LINK_ENABLE != 0;
         let enabled = if enable { ENABLE_LINK } else { 0 };
-        self.wanted.abilities = self.wanted.abilities & !ENABLE_LINK | enabled;
+        self.requested.abilities = self.requested.abilities & !ENABLE_LINK | enabled;
         self.apply(now);
         Ok(())
     }
 
-    /// Set MAC config (0603h): the longest frame, its other fields tune the line.
+    /// Set MAC config (0603h): maximum frame length; its other fields tune the line.
     pub fn configure_mac(&mut self, command: &Command) -> Answer {
         let frame_max = command.params.get16(0);
         if frame_max != 0 {
@@ -273,7 +273,7 @@ impl Link {
         Ok(())
     }
 
-    /// Set loopback modes (0618h): any of them is one in the MAC.
+    /// Set loopback modes (0618h): all of them are in the MAC.
     pub fn set_loopback(&mut self, command: &Command) -> Answer {
         self.loopback = command.params.get16(0) != 0;
         Ok(())
@@ -294,7 +294,7 @@ mod tests {
     fn a_change_is_reported_once() {
         let mut link = Link::new(true);
         link.plug(false);
-        assert!(link.event().is_none(), "nobody asked");
+        assert!(link.event().is_none(), "no RS");
         let mut status = command(0, REPORT_ENABLE);
         assert_eq!(link.status(&mut status), Ok(()));
         assert_eq!(status.params.get16(0), 1);

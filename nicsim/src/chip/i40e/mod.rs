@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Intel X710 10 GbE controller, one function with one port, device id 8086:1572, a
-//! 10GBASE-SR module in its cage.
+//! 10GBASE-SR module.
 //!
-//! The driver talks to firmware over the admin queue ([`adminq`], [`firmware`]), which
-//! owns the switch, the link and the NVM. The data path is in [`tx`] and [`rx`]; the
-//! contexts of its queues are in host memory ([`hmc`]). What is not modelled is listed in
-//! nicsim/README.md.
+//! The driver controls the switch, the link and the NVM through firmware, over the admin
+//! queue ([`adminq`], [`firmware`]). The data path is in [`tx`] and [`rx`]; its queue
+//! contexts are in host memory ([`hmc`]). nicsim/README.md lists unsupported features.
 
 mod adminq;
 mod classify;
@@ -33,12 +32,13 @@ use self::nvm::Nvm;
 use self::queues::Queues;
 use self::regs::{Registers, SPACE, at};
 use self::rss::Rss;
-use self::rx::{Meta, Outcome};
+use self::rx::Meta;
 use self::stats::Totals;
 use self::switch::Switch;
-use self::tx::{FRAME_MIN, FilterProgram, Sent, Settings, WORK_PER_TURN};
+use self::tx::{FilterProgram, Sent, Settings};
 use crate::chip::Chip;
 use crate::chip::packet_buffer::{PacketBuffer, Pause};
+use crate::chip::ring::{Active, FRAME_MIN, Outcome, WORK_PER_TURN};
 use crate::event::Event;
 use crate::frame::checksum::{ipv4_header_ok, l4_ok};
 use crate::frame::{self, L3, Parsed, VLAN};
@@ -54,20 +54,20 @@ const DETECTED: u32 = 1 << 31;
 const BAR0_SIZE: u64 = SPACE as u64;
 /// Registers from here on are statistics.
 const STATISTICS: u32 = at::GLPRT_GORC;
-/// Bytes of the Rx packet buffer, whatever PRTRPB_SPS says.
+/// Bytes of the Rx packet buffer, a limit to PRTRPB_SPS.
 const PACKET_BUFFER: u32 = 512 * 1024;
 
 const FUNCTION_RESET: u32 = 1 << 0;
-/// Bits of GLGEN_RTRIG: reset of the core, of the device, of the management processor.
+/// Bits of GLGEN_RTRIG: reset of the core, of the device, of the embedded management controller.
 const RESET_TRIGGERS: u32 = 7;
-/// GLGEN_RSTAT: a reset is requested; its kind is in the bits above.
+/// GLGEN_RSTAT: a reset is requested; the bits above have its kind.
 const RESET_REQUESTED: u32 = 1;
 const RESET_KIND_SHIFT: u32 = 2;
 /// Unit of the delay in GLGEN_RSTCTL.
 const RESET_DELAY: Duration = Duration::from_millis(100);
 const CLEAR_FILTERS: u32 = 1 << 0;
-/// Commands that one write to the tail of the admin queue may cause to be executed; those
-/// left are executed in the next turn of the loop.
+/// Maximum number of commands that a write to the tail of the admin queue executes. The
+/// next turn of the loop executes the others.
 const COMMANDS_PER_TURN: u32 = 64;
 
 /// The model.
@@ -83,33 +83,31 @@ pub struct X710 {
     director: FlowDirector,
     rss: Rss,
     stale_rss: bool,
-    /// Queues that have work to do, or may have.
-    tx_active: u128,
-    tx_first: u32,
-    rx_active: u128,
-    /// The main VSI has a queue that is enabled.
+    tx_active: Active,
+    rx_active: Active,
+    /// The main VSI has an enabled queue.
     listening: bool,
     buffer: PacketBuffer,
     /// The queue that the oldest frame in the packet buffer waits for.
     awaited: Option<usize>,
-    /// There are commands that are to be executed in the next turn.
+    /// There are commands to execute in the next turn.
     admin_waits: bool,
-    /// When the reset that was triggered takes place.
+    /// When a triggered reset takes place.
     reset_due: Option<Instant>,
     totals: Totals,
     scratch: Vec<u8>,
 }
 
-/// What became of a frame that a VSI wants.
+/// Result for a frame that a VSI accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Placed {
+enum Steered {
     /// Delivered, or dropped and counted.
     Done,
     /// The queue has no descriptors.
     Waits(usize),
 }
 
-/// Queue of a register in an array of them, one for each queue.
+/// First register and queue of a register in a per-queue array.
 fn queue_register(offset: u32) -> Option<(u32, usize)> {
     const BYTES: u32 = 4 * QUEUES as u32;
     let bases = [
@@ -126,7 +124,7 @@ fn queue_register(offset: u32) -> Option<(u32, usize)> {
 }
 
 impl X710 {
-    /// A port with the station address `mac`, its cable plugged in.
+    /// A port with the station address `mac`, with its cable plugged in.
     pub fn new(mac: [u8; 6]) -> Self {
         let registers = regs::new();
         let mut chip = Self {
@@ -141,9 +139,8 @@ impl X710 {
             rss: Rss::load(&registers),
             registers,
             stale_rss: true,
-            tx_active: 0,
-            tx_first: 0,
-            rx_active: 0,
+            tx_active: Active::default(),
+            rx_active: Active::default(),
             listening: false,
             buffer: PacketBuffer::default(),
             awaited: None,
@@ -175,7 +172,8 @@ impl X710 {
         self.queues.forget();
         self.director.clear(&mut self.registers);
         self.stale_rss = true;
-        (self.tx_active, self.rx_active) = (0, 0);
+        self.tx_active.clear();
+        self.rx_active.clear();
         self.listening = false;
         self.buffer.clear();
         self.awaited = None;
@@ -183,8 +181,8 @@ impl X710 {
         self.totals.resets += 1;
     }
 
-    /// The driver triggers a reset of more than the function: it is warned, and has the
-    /// delay in GLGEN_RSTCTL to get ready.
+    /// The driver triggers a reset of more than the function. An interrupt announces it,
+    /// and it takes place after the delay in GLGEN_RSTCTL.
     fn trigger_reset(&mut self, host: &mut Host, triggers: u32) {
         if triggers & RESET_TRIGGERS == 0 || self.reset_due.is_some() {
             return;
@@ -197,8 +195,8 @@ impl X710 {
         self.raise(host, irq::GRST);
     }
 
-    /// The reset that was triggered: statistics and, but for one of the core, the link
-    /// go as well. The kind of the reset stays in the register.
+    /// The triggered reset. It also resets statistics and, except for a core reset, the
+    /// link. The register still has the kind of the reset.
     fn reset_core(&mut self, host: &mut Host) {
         const CORE: u32 = 1 << RESET_KIND_SHIFT;
         let status = self.registers.get(at::GLGEN_RSTAT) & !RESET_REQUESTED;
@@ -222,18 +220,18 @@ impl X710 {
         match register {
             at::QTX_ENA => {
                 let good = queues.write_tx_ena(host, registers, queue, value);
-                self.tx_active &= !(1 << queue);
+                self.tx_active.remove(queue);
                 self.report_bad_context(host, good);
             }
             at::QRX_ENA => {
                 let good = queues.write_rx_ena(host, registers, queue, value);
-                self.rx_active &= !(1 << queue);
+                self.rx_active.remove(queue);
                 self.report_bad_context(host, good);
                 self.find_listening();
                 self.drain(host);
             }
             at::QTX_TAIL if queues.write_tx_tail(host, queue, value) => {
-                self.tx_active |= 1 << queue;
+                self.tx_active.insert(queue);
                 self.run_tx(host, queue, &mut { WORK_PER_TURN });
             }
             at::QRX_TAIL => {
@@ -283,10 +281,10 @@ impl X710 {
 
     // Admin queue
 
-    /// Executes commands, as many as one turn allows.
+    /// Executes commands, up to the limit per turn.
     fn run_admin(&mut self, host: &mut Host) {
         self.admin_waits = true;
-        if Self::is_stalled(host) {
+        if host.is_stalled() {
             return;
         }
         for _ in 0..COMMANDS_PER_TURN {
@@ -305,7 +303,7 @@ impl X710 {
         self.find_listening();
     }
 
-    /// Tells the driver if the link changed and it wants to know.
+    /// Posts an event if the link changed and the driver enabled the event.
     fn report_link(&mut self, host: &mut Host) {
         let Some(event) = self.link.event() else {
             return;
@@ -316,19 +314,11 @@ impl X710 {
         self.raise(host, irq::ADMINQ);
     }
 
-    fn is_stalled(host: &Host) -> bool {
-        host.faults.unplugged
-            || host
-                .faults
-                .stall_until
-                .is_some_and(|until| until > host.now)
-    }
-
     // Transmit
 
-    /// Lets one Tx queue do what it can now, up to `work`; true if it could do more.
+    /// Runs one Tx queue, up to `work`; true if it could do more.
     fn run_tx(&mut self, host: &mut Host, queue: usize, work: &mut usize) -> bool {
-        if Self::is_stalled(host) {
+        if host.is_stalled() {
             return false;
         }
         let settings = Settings { vlan_type: VLAN };
@@ -341,7 +331,7 @@ impl X710 {
             }
         });
         if ring.next(host).is_none() {
-            self.tx_active &= !(1 << queue);
+            self.tx_active.remove(queue);
         }
         self.queues.tx[queue] = ring;
         if host.events.count(Event::BadTxDescriptor) != malicious {
@@ -375,7 +365,7 @@ impl X710 {
         }
     }
 
-    /// What fails is reported to the Rx queue of the same number.
+    /// A failure is reported in the Rx queue of the same number.
     fn program_filter(
         &mut self,
         host: &mut Host,
@@ -397,32 +387,14 @@ impl X710 {
         }
     }
 
-    /// Lets all Tx queues do what they can, beginning behind the one that began last
-    /// time; true if one of them could do more at once.
+    /// Runs all Tx queues, in turns; true if one of them could do more at once.
     fn run_all_tx(&mut self, host: &mut Host) -> bool {
-        if self.tx_active == 0 {
-            return false;
-        }
-        self.tx_first = (self.tx_first + 1) % QUEUES as u32;
         let mut work = WORK_PER_TURN;
         let mut more = false;
-        let mut active = self.tx_active.rotate_right(self.tx_first);
-        while active != 0 {
-            let queue = (active.trailing_zeros() + self.tx_first) % QUEUES as u32;
-            active &= active - 1;
-            more |= self.run_tx(host, queue as usize, &mut work);
+        for queue in self.tx_active.rotate() {
+            more |= self.run_tx(host, queue, &mut work);
         }
         more
-    }
-
-    /// When the earliest Tx queue has something to do that waits for time alone.
-    fn next_tx(&self, host: &Host) -> Option<Instant> {
-        let active = self.tx_active;
-        (0..QUEUES)
-            .filter(|queue| active & 1 << queue != 0)
-            .filter_map(|queue| self.queues.tx[queue].next(host))
-            .filter(|due| *due > host.now)
-            .min()
     }
 
     // Receive
@@ -442,22 +414,22 @@ impl X710 {
             self.totals.rx_filtered += 1;
             return;
         }
-        if Self::is_stalled(host) || self.is_lossless() && !self.buffer.is_empty() {
+        if host.is_stalled() || self.is_lossless() && !self.buffer.is_empty() {
             self.store(frame);
             return;
         }
-        match self.place(host, frame) {
-            Placed::Done => {}
-            Placed::Waits(queue) if self.buffer.is_empty() || self.is_lossless() => {
+        match self.steer(host, frame) {
+            Steered::Done => {}
+            Steered::Waits(queue) if self.buffer.is_empty() || self.is_lossless() => {
                 self.store(frame);
                 self.awaited = (!self.buffer.is_empty()).then_some(queue);
             }
-            Placed::Waits(queue) => self.drop_frame(self.switch.owner(queue)),
+            Steered::Waits(queue) => self.drop_frame(self.switch.owner(queue)),
         }
     }
 
-    /// With flow control a frame waits for descriptors, and all behind it. Without, the
-    /// one that came first waits, and others for the same queue are dropped.
+    /// With flow control a frame waits for descriptors and blocks all later ones. Without
+    /// it, only the first frame waits, and others for the same queue are dropped.
     fn is_lossless(&self) -> bool {
         self.link.sends_pause()
     }
@@ -487,14 +459,14 @@ impl X710 {
         }
     }
 
-    /// Gives frames of the packet buffer to the queues, in order.
+    /// Delivers frames of the packet buffer in order.
     fn drain(&mut self, host: &mut Host) {
-        if self.buffer.is_empty() || Self::is_stalled(host) {
+        if self.buffer.is_empty() || host.is_stalled() {
             return;
         }
         self.awaited = None;
         while let Some(frame) = self.buffer.take() {
-            if let Placed::Waits(queue) = self.place(host, &frame) {
+            if let Steered::Waits(queue) = self.steer(host, &frame) {
                 if self.is_lossless() || self.buffer.is_empty() {
                     self.awaited = Some(queue);
                     self.buffer.put_back(frame);
@@ -507,9 +479,9 @@ impl X710 {
         self.update_pause();
     }
 
-    /// Hands a frame to all VSIs that want it. It may wait for a queue if it is for one
-    /// VSI alone.
-    fn place(&mut self, host: &mut Host, frame: &[u8]) -> Placed {
+    /// Delivers a frame to all VSIs that accept it. It may wait for a queue if it is for
+    /// one VSI only.
+    fn steer(&mut self, host: &mut Host, frame: &[u8]) -> Steered {
         if std::mem::take(&mut self.stale_rss) {
             self.rss = Rss::load(&self.registers);
         }
@@ -524,31 +496,31 @@ impl X710 {
         while receivers != 0 {
             let vsi = receivers.trailing_zeros() as usize;
             receivers &= receivers - 1;
-            match self.place_in(host, vsi, frame, &parsed, meta) {
-                Placed::Done => {}
+            match self.steer_to_vsi(host, vsi, frame, &parsed, meta) {
+                Steered::Done => {}
                 waits if alone => return waits,
-                Placed::Waits(_) => self.drop_frame(vsi),
+                Steered::Waits(_) => self.drop_frame(vsi),
             }
         }
-        Placed::Done
+        Steered::Done
     }
 
-    /// Finds the queue of a VSI for a frame and hands it over.
-    fn place_in(
+    /// Steers a frame to a queue of a VSI.
+    fn steer_to_vsi(
         &mut self,
         host: &mut Host,
         vsi: usize,
         frame: &[u8],
         parsed: &Parsed,
         mut meta: Meta,
-    ) -> Placed {
+    ) -> Steered {
         let pctype = classify::pctype(parsed);
         let registers = &mut self.registers;
         let verdict = self.director.find(registers, pctype, frame, parsed, vsi);
         let queue = match verdict {
             Some(Verdict::Drop) => {
                 self.totals.rx_fdir_dropped += 1;
-                return Placed::Done;
+                return Steered::Done;
             }
             Some(Verdict::To(Some(index), id)) => {
                 meta.fd_id = id;
@@ -563,19 +535,19 @@ impl X710 {
         match queue {
             Some(queue) if self.queues.rx[queue].enabled() => {
                 if self.awaited == Some(queue) {
-                    return Placed::Waits(queue);
+                    return Steered::Waits(queue);
                 }
                 let outcome = self.deliver(host, vsi, queue, frame, parsed, meta);
                 self.account(host, vsi, queue, frame, outcome)
             }
             _ => {
                 self.drop_frame(vsi);
-                Placed::Done
+                Steered::Done
             }
         }
     }
 
-    /// Puts a frame into a queue, without its outer tag if the VSI says so.
+    /// Puts a frame into a queue, without its outer tag if the VSI strips tags.
     fn deliver(
         &mut self,
         host: &mut Host,
@@ -603,9 +575,9 @@ impl X710 {
         queue: usize,
         frame: &[u8],
         outcome: Outcome,
-    ) -> Placed {
+    ) -> Steered {
         match outcome {
-            Outcome::NoDescriptor => return Placed::Waits(queue),
+            Outcome::NoDescriptor => return Steered::Waits(queue),
             Outcome::Dropped => self.drop_frame(vsi),
             Outcome::TooLong => {
                 stats::too_long(&mut self.registers);
@@ -618,14 +590,14 @@ impl X710 {
                 self.delivered(host, queue, written_back);
             }
         }
-        Placed::Done
+        Steered::Done
     }
 
     fn delivered(&mut self, host: &mut Host, queue: usize, written_back: bool) {
         if written_back {
             self.queue_event(host, queue, Direction::Rx);
         } else {
-            self.rx_active |= 1 << queue;
+            self.rx_active.insert(queue);
         }
     }
 
@@ -634,26 +606,23 @@ impl X710 {
         self.totals.rx_no_descriptor += 1;
     }
 
-    /// Writes back what Rx queues have waited with for long enough; when the next is due.
+    /// Writes back Rx descriptors that are due; returns when the next ones are.
     fn run_rx(&mut self, host: &mut Host) -> Option<Instant> {
         let mut next: Option<Instant> = None;
-        let mut active = self.rx_active;
-        while active != 0 {
-            let queue = active.trailing_zeros() as usize;
-            active &= active - 1;
+        for queue in self.rx_active.iter() {
             if self.queues.rx[queue].run(host) {
                 self.queue_event(host, queue, Direction::Rx);
             }
             match self.queues.rx[queue].next(host) {
                 Some(due) => next = Some(next.map_or(due, |next| next.min(due))),
-                None => self.rx_active &= !(1 << queue),
+                None => self.rx_active.remove(queue),
             }
         }
         next
     }
 }
 
-/// What the descriptor says of a frame, but for the hash.
+/// Description of a frame for descriptors, without the hash.
 fn meta(frame: &[u8], parsed: &Parsed, loopback: bool) -> Meta {
     const L3L4P: u32 = 1 << 3;
     const MULTICAST: u32 = 1 << 9;
@@ -755,7 +724,7 @@ impl Chip for X710 {
             }
             at::GLGEN_RTRIG => self.trigger_reset(host, value),
             at::PFHMC_SDCMD => queues.hmc.command(registers, value),
-            // What was detected: a write clears it
+            // A write clears the detected event
             at::GL_MDET_TX | at::PF_MDET_TX => registers.set(offset, 0),
             at::GLLAN_TXPRE_QDIS..0x0E_6530 => {
                 let block = (offset - at::GLLAN_TXPRE_QDIS) / 4;
@@ -779,7 +748,7 @@ impl Chip for X710 {
         }
     }
 
-    /// While a frame waits for descriptors, a source that may wait has to.
+    /// While a frame waits for descriptors, sources with back-pressure wait.
     fn rx_backlog(&self) -> usize {
         if self.awaited.is_some() {
             PACKET_BUFFER as usize
@@ -813,7 +782,7 @@ impl Chip for X710 {
     }
 
     fn run(&mut self, host: &mut Host) -> Option<Instant> {
-        if Self::is_stalled(host) {
+        if host.is_stalled() {
             return host.faults.stall_until.filter(|_| !host.faults.unplugged);
         }
         if self.reset_due.is_some_and(|due| due <= host.now) {
@@ -831,7 +800,7 @@ impl Chip for X710 {
         let due = [
             (more || self.admin_waits).then_some(host.now),
             self.run_rx(host),
-            self.next_tx(host),
+            self.tx_active.next_tx(&self.queues.tx, host),
             self.reset_due,
             self.link.due(),
         ];

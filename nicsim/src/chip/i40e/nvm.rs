@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The shadow RAM: the part of the NVM that drivers read, word by word through
-//! GLNVM_SRCTL or by admin command 0701h.
+//! The shadow RAM: the part of the NVM that drivers read, by word through GLNVM_SRCTL or
+//! by admin command 0701h.
 
 use super::adminq::{Answer, Command, Fields, Refusal};
 use super::regs::{Registers, at};
 
 const WORDS: usize = 0x800;
-/// Bytes of the flash that the shadow RAM is the first part of; the rest is empty.
+/// Bytes of the flash. It begins with the shadow RAM; the rest is empty.
 const FLASH: usize = 64 * 1024;
-/// Sum of all words but those of the VPD and of the PCIe alternative area.
+/// Sum of all words except those of the VPD and of the PCIe alternative area.
 const CHECKSUM: u16 = 0xBABA;
 /// Words of either of these areas.
 const AREA: usize = 512;
 const VPD: usize = 0x300;
 const PCIE_ALTERNATIVE: usize = 0x600;
-/// Where the settings of the management processor begin.
+/// Offset of the settings of the embedded management controller.
 const SETTINGS: usize = 0x100;
-/// What is at an offset into the settings: the current status of LLDP, relative to this
-/// word.
+/// Word of the settings: offset of the current status of LLDP, relative to this word.
 const LLDP_STATUS: usize = SETTINGS + 0x2B;
 
 /// Words that are not zero: index and value.
@@ -46,7 +45,7 @@ const ADDRESS: u32 = 0x7FFF;
 pub struct Nvm(Vec<u16>);
 
 impl Nvm {
-    /// The image, with a good checksum.
+    /// The image, with a valid checksum.
     pub fn new() -> Self {
         let mut words = vec![0; WORDS];
         for (index, value) in CONTENT {
@@ -57,7 +56,7 @@ impl Nvm {
         Self(words)
     }
 
-    /// A write to GLNVM_SRCTL, which was stored: the word is there at once.
+    /// A write to GLNVM_SRCTL, which is stored already: the word is available at once.
     pub fn command(&self, registers: &mut Registers) {
         let control = registers.get(at::GLNVM_SRCTL);
         if control & START == 0 {
@@ -86,7 +85,7 @@ impl Nvm {
     }
 }
 
-/// Sum of the words that the checksum is for, without the checksum.
+/// Sum of the words under the checksum, without the checksum.
 fn summed(words: &[u16]) -> u16 {
     let covered = |index: &usize| {
         !(VPD..VPD + AREA).contains(index)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The queues of the function: how they are enabled and disabled.
+//! The queues of the function, and how they are enabled and disabled.
 
 use super::QUEUES;
 use super::hmc::{Error, Hmc};
@@ -10,7 +10,7 @@ use crate::chip::registers::Registers;
 use crate::event::Event;
 use crate::host::Host;
 
-/// QTX_ENA and QRX_ENA: what the driver asks for, and what is.
+/// QTX_ENA and QRX_ENA: the driver's request, and the state.
 const REQUEST: u32 = 1 << 0;
 const STATUS: u32 = 1 << 2;
 
@@ -18,7 +18,7 @@ const QDIS_INDEX: u32 = 0x7FF;
 const QDIS_SET: u32 = 1 << 30;
 const QDIS_CLEAR: u32 = 1 << 31;
 
-/// All queues, and the private memory that their contexts are in.
+/// All queues, and the private memory with their contexts.
 pub struct Queues {
     /// Tx queues.
     pub tx: Vec<TxRing>,
@@ -39,15 +39,15 @@ impl Default for Queues {
 }
 
 impl Queues {
-    /// Reset of the function: all queues stop, nothing more is written.
+    /// Reset of the function: all queues stop, without further DMA.
     pub fn forget(&mut self) {
         self.tx.iter_mut().for_each(TxRing::forget);
         self.rx.iter_mut().for_each(RxRing::forget);
         self.hmc.clear();
     }
 
-    /// Takes a write to QTX_ENA. The context is read as the queue is enabled; the status
-    /// follows the request at once, unless the context is bad, which is the false return.
+    /// Takes a write to QTX_ENA. The context is read when the queue is enabled. The
+    /// status follows the request at once; false if the context is invalid.
     pub fn write_tx_ena(
         &mut self,
         host: &mut Host,
@@ -67,8 +67,8 @@ impl Queues {
         show(registers, at::QTX_ENA, queue, value, ring.enabled())
     }
 
-    /// Takes a write to QRX_ENA, as [`write_tx_ena`](Self::write_tx_ena). Descriptors
-    /// were posted before.
+    /// Takes a write to QRX_ENA, as [`write_tx_ena`](Self::write_tx_ena). Descriptors are
+    /// posted before.
     pub fn write_rx_ena(
         &mut self,
         host: &mut Host,
@@ -95,28 +95,29 @@ impl Queues {
         let detail = || format!("Tx queue {queue}: {tail}");
         let ring = &mut self.tx[queue];
         if !ring.enabled() {
-            host.events.note(Event::TailWhileDisabled, detail);
+            host.events.record(Event::TailWhileDisabled, detail);
             return false;
         }
         let good = ring.set_tail(host, tail);
         if !good {
-            host.events.note(Event::TailBeyondRing, detail);
+            host.events.record(Event::TailBeyondRing, detail);
         }
         good
     }
 
-    /// Effect of a write to QRX_TAIL. Before the queue is enabled the register keeps it.
+    /// Effect of a write to QRX_TAIL. Before the queue is enabled, only the register
+    /// stores it.
     pub fn write_rx_tail(&mut self, host: &mut Host, queue: usize, tail: u32) {
         let ring = &mut self.rx[queue];
         if ring.enabled() && !ring.set_tail(tail) {
-            host.events.note(Event::TailBeyondRing, || {
+            host.events.record(Event::TailBeyondRing, || {
                 format!("Rx queue {queue}: {tail}")
             });
         }
     }
 
     /// Takes a write to GLLAN_TXPRE_QDIS `block`: a queue is about to be disabled, or
-    /// about to be enabled again. Each block has 128 queues.
+    /// enabled again. Each block has 128 queues.
     pub fn write_qdis(&mut self, registers: &mut Registers, block: u32, value: u32) {
         let index = value & QDIS_INDEX;
         registers.set(at::GLLAN_TXPRE_QDIS + 4 * block, index);
@@ -131,7 +132,7 @@ impl Queues {
     }
 }
 
-/// Sets the register; false if the queue is not as the driver wants it.
+/// Sets the register; false if the queue is not in the requested state.
 fn show(
     registers: &mut Registers,
     base: u32,
@@ -144,7 +145,7 @@ fn show(
     (value & REQUEST != 0) == enabled
 }
 
-/// The queue stays off, and the private memory has an error to show.
+/// The queue remains disabled, and registers report an error of the private memory.
 fn refuse(
     host: &mut Host,
     registers: &mut Registers,
@@ -153,11 +154,11 @@ fn refuse(
     error: Error,
 ) {
     const VALID: u32 = 1 << 31;
-    host.events.note(Event::BadRing, || {
+    host.events.record(Event::BadRing, || {
         format!("{kind} queue {queue}: {error:?}")
     });
     if let Error::Fault(fault) = error {
-        host.note_fault("queue context", fault);
+        host.record_fault("queue context", fault);
     }
     registers.set(at::PFHMC_ERRORINFO, VALID);
     registers.set(at::PFHMC_ERRORDATA, queue as u32);

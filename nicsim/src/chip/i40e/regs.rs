@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Registers of the X710 as data.
 //!
-//! Names are those of the Intel X710/XL710 data sheet, 10.2.2.x; arrays that the data
-//! sheet spreads over ports or functions have the element of port 0, function 0 alone,
-//! unless a driver looks at more.
+//! Names are those of the Intel X710/XL710 data sheet, 10.2.2.x; arrays over ports or
+//! functions have only the element of port 0 or function 0, unless a driver reads more.
 
 pub use crate::chip::registers::Registers;
 use crate::chip::registers::{ALL, Access, Row, many, one};
@@ -13,10 +12,10 @@ use Access::{Ro, Rw};
 /// Bytes of BAR 0 that hold registers.
 pub const SPACE: u32 = 0x40_0000;
 
-/// Bits of the high register of a statistics counter, which has 48.
+/// Bits of the high register of a 48-bit statistics counter.
 pub const COUNTER_HIGH: u32 = 0xFFFF;
 
-/// Names for the offsets that code uses; the first one of an array.
+/// Offsets by name; of an array, that of the first register.
 #[rustfmt::skip]
 #[allow(missing_docs)]
 pub mod at {
@@ -152,7 +151,7 @@ const SR_SIZE: u32 = 2 << 5;
 /// Frames of up to 9728 bytes.
 const MFS: u32 = 0x2600 << 16;
 
-/// All registers that the model has.
+/// All registers of the model.
 #[rustfmt::skip]
 pub const TABLE: &[Row] = &[
     // General control and reset
@@ -318,7 +317,7 @@ pub const TABLE: &[Row] = &[
     one("PRTPM_TLPIC", 0x1E_43C0, Ro, 0),
     one("PFPM_APM", 0x0B_8080, ALL, 0),
     one("PFPM_WUFC", 0x06_B400, ALL, 0),
-    // Time stamps: registers store, the clock stands
+    // Time stamps: registers store, the clock does not run
     one("PRTTSYN_CTL1", 0x08_5020, ALL, 0),
     many("PRTTSYN_RXTIME_H", 0x08_5040, 32, 4, Ro, 0),
     many("PRTTSYN_RXTIME_L", 0x08_50C0, 32, 4, Ro, 0),
@@ -368,8 +367,8 @@ pub const TABLE: &[Row] = &[
     many("GLQF_HSYM", 0x26_9D00, 4, 64, ALL, 0),
     many("GLQF_HKEY", at::GLQF_HKEY, 4, 13, ALL, 0),
     many("GLQF_FDEVICTENA", 0x27_0384, 4, 2, ALL, 0),
-    // Statistics: nothing but a reset of the core clears them. Of a pair the first has
-    // the low 32 bits; ports are 8 bytes apart.
+    // Statistics: only a core reset clears them. The first one of a pair has the low 32
+    // bits; ports are 8 bytes apart.
     many("GLPRT GORC to ROC", at::GLPRT_GORC, 4, 80, Ro, 0),
     many("GLPRT LXONRXC to PXOFFRXC", at::GLPRT_LXONRXC, 4, 144, Ro, 0),
     many("GLPRT RXON2OFFCNT to XEC", 0x30_0380, 4, 192, Ro, 0),
@@ -404,7 +403,7 @@ pub const TABLE: &[Row] = &[
     one("GLGEN_STAT_CLEAR", 0x39_0004, ALL, 0),
 ];
 
-/// The registers after power on.
+/// The registers after power-on.
 pub fn new() -> Registers {
     Registers::new(TABLE, SPACE)
 }
@@ -415,16 +414,6 @@ mod tests {
 
     #[test]
     fn table_has_no_register_twice() {
-        let mut names = vec![None; (SPACE / 4) as usize];
-        for row in TABLE {
-            assert!(row.offset % 4 == 0 && row.stride % 4 == 0, "{}", row.name);
-            for index in 0..row.count {
-                let word = ((row.offset + index * row.stride) / 4) as usize;
-                assert!(word < names.len(), "{} {index}", row.name);
-                if let Some(other) = names[word].replace(row.name) {
-                    panic!("{} and {other} at {:#x}", row.name, word * 4);
-                }
-            }
-        }
+        crate::chip::registers::tests::assert_unique(TABLE, SPACE, |_, _| false);
     }
 }

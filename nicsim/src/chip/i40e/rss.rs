@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Receive side scaling: the hash of a frame, and the queue that the redirection table
-//! gives it. Key and table are in registers, and can be set by commands 0B02h to 0B05h.
+//! Receive side scaling: the hash of a frame, and its queue in the redirection table. Key
+//! and table are in registers and can be set by commands 0B02h to 0B05h.
 
 use super::adminq::{Answer, Command, Fields, Refusal};
 use super::classify::{self, PCTYPES};
@@ -18,8 +18,8 @@ const VSI_NUMBER: u16 = 0x3FF;
 /// The table is that of the function.
 const TABLE_OF_FUNCTION: u16 = 1;
 
-/// Copy of the registers that are looked at for every frame, in the form that is
-/// quickest to use. Made anew when one of them was written.
+/// Copy of the registers that every frame depends on, in an efficient form. Rebuilt when
+/// one of them is written.
 pub struct Rss {
     hash: Toeplitz,
     /// Bit set of the classifier types that are hashed.
@@ -29,7 +29,7 @@ pub struct Rss {
 }
 
 impl Rss {
-    /// Whether the register at `offset` goes into this copy.
+    /// Whether the register at `offset` is part of this copy.
     pub fn depends_on(offset: u32) -> bool {
         matches!(offset,
             at::PFQF_CTL_0
@@ -39,7 +39,7 @@ impl Rss {
             | at::GLQF_HASH_INSET..0x26_7800)
     }
 
-    /// Reads them all.
+    /// Reads all of them.
     pub fn load(registers: &Registers) -> Self {
         let wide = registers.get(at::PFQF_CTL_0) & CTL_0_TABLE_512 != 0;
         let size = if wide { TABLE } else { 128 };
@@ -65,7 +65,7 @@ impl Rss {
         Some(self.hash.hash(&bytes[..length]))
     }
 
-    /// Queue of the VSI for a hash; frames without one get the first.
+    /// Queue of the VSI for a hash; the first one for frames without a hash.
     pub fn queue(&self, switch: &Switch, vsi: usize, hash: Option<u32>) -> Option<usize> {
         let hash = hash.unwrap_or(0) as usize;
         let entry = match switch.table(vsi) {
@@ -91,7 +91,7 @@ fn write(registers: &mut Registers, first: u32, bytes: &[u8]) {
     }
 }
 
-/// Set RSS key (0B02h): that of the function; VSIs have none of their own here.
+/// Set RSS key (0B02h): that of the function; VSIs have no keys of their own here.
 pub fn set_key(registers: &mut Registers, command: &mut Command) -> Answer {
     let key = *command.data::<KEY>()?;
     write(registers, at::PFQF_HKEY, &key);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_are_enabled_are_hashed() {
+    fn enabled_types_are_hashed() {
         let mut registers = registers();
         let (tcp, udp) = (published(6, &tcp()), published(17, &udp(0)));
         assert_eq!(hash(&registers, &tcp), None);
@@ -219,7 +219,7 @@ mod tests {
         registers.set(at::PFQF_CTL_0, CTL_0_TABLE_512);
         let rss = Rss::load(&registers);
         assert_eq!(rss.table[300], 2);
-        // The main VSI has one queue after reset, whatever the table says
+        // The main VSI has one queue after reset, independent of the table
         assert_eq!(rss.queue(&switch, 0, Some(300)), Some(0));
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Statistics: registers of the port and of VSIs, which only a reset of the core clears,
-//! and totals since start beside them.
+//! Statistics: registers of the port and of VSIs, which only a core reset clears, and
+//! totals since start.
 
 use super::regs::{COUNTER_HIGH, Registers, at};
 use super::switch::FIRST_COUNTERS;
@@ -9,11 +9,11 @@ use crate::frame;
 
 /// Octets are counted with the CRC.
 const CRC: u32 = 4;
-/// From the counters of one size class to those of the next.
+/// Distance of the counters of two size classes.
 const SIZE_STRIDE: u32 = 0x20;
 
 totals! {
-    /// Frames from the wire, whatever became of them.
+    /// Frames from the wire, before any check.
     rx_wire,
     /// Frames in the guest's buffers.
     rx_frames,
@@ -21,13 +21,13 @@ totals! {
     rx_bytes,
     /// Frames while the link was down.
     rx_disabled,
-    /// Frames that no VSI wanted.
+    /// Frames that no VSI accepted.
     rx_filtered,
-    /// Frames too long or too short.
+    /// Frames of invalid length.
     rx_bad_length,
-    /// Frames that found the packet buffer full.
+    /// Frames dropped because the packet buffer was full.
     rx_missed,
-    /// Frames dropped for want of descriptors, or for a queue that is off.
+    /// Frames dropped because of a shortage of descriptors or a disabled queue.
     rx_no_descriptor,
     /// Frames dropped by a flow director filter.
     rx_fdir_dropped,
@@ -74,7 +74,7 @@ fn wide(registers: &mut Registers, low: u32, amount: u32) {
     registers.count_wide(low, amount, COUNTER_HIGH);
 }
 
-/// One more in a register of 32 bits.
+/// Increments a register of 32 bits.
 pub fn count(registers: &mut Registers, offset: u32) {
     registers.set(offset, registers.get(offset).wrapping_add(1));
 }
@@ -96,7 +96,7 @@ fn of(vsi: usize) -> u32 {
     8 * (u32::from(FIRST_COUNTERS) + vsi as u32)
 }
 
-/// A good frame came from the wire.
+/// A good frame arrived from the wire.
 pub fn arrived(registers: &mut Registers, frame: &[u8]) {
     let length = frame.len() as u32;
     wide(registers, at::GLPRT_GORC, length + CRC);
@@ -117,13 +117,13 @@ pub fn dropped(registers: &mut Registers, vsi: usize) {
     count(registers, at::GLV_RDPC + of(vsi));
 }
 
-/// The queue takes no frames as long as this one. Counters of the kind are for
-/// functions; those of physical ones are behind those of virtual ones.
+/// The frame is longer than the queue accepts. These counters are per function; those of
+/// physical functions follow those of virtual functions.
 pub fn too_long(registers: &mut Registers) {
     wide(registers, at::GL_RXERR1 + 8 * 128, 1);
 }
 
-/// A frame of a VSI went out.
+/// A frame of a VSI was sent.
 pub fn sent(registers: &mut Registers, vsi: usize, frame: &[u8]) {
     let length = frame.len() as u32;
     wide(registers, at::GLPRT_GOTC, length + CRC);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The internal switch: VSIs with their queues, VEBs, MAC and VLAN filters, promiscuity.
 //!
-//! The switch decides which VSIs get a frame from the port. Frames between VSIs of the
-//! port go out and do not come back: a VEB here is an element that drivers can make, not
-//! a bridge.
+//! The switch selects the VSIs that receive a frame from the port. Frames between VSIs of
+//! the port are sent and not received: a VEB here is an element that drivers can create,
+//! not a bridge.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,10 @@ use crate::frame::{VLAN, is_broadcast, is_multicast};
 /// VSIs that the function may have.
 pub const VSIS: usize = 8;
 const VEBS: usize = 4;
-/// Index of the statistics of the main VSI; before are those of frames that ports handle
-/// themselves, which DPDK takes off.
+/// Index of the statistics of the main VSI. Those before it are of frames that ports
+/// handle themselves, which DPDK subtracts.
 pub const FIRST_COUNTERS: u16 = 16;
-/// SEID of the VSI that is always there; those of others follow.
+/// SEID of the permanent VSI; those of others follow.
 pub const MAIN_SEID: u16 = 512;
 const VEB_SEID: u16 = 288;
 /// SEIDs of the port and of the function.
@@ -25,13 +25,13 @@ const PORT_SEID: u16 = 2;
 const FUNCTION_SEID: u16 = 16;
 /// MAC filters of the chip that the function may use.
 const FILTERS_MAX: usize = 1024;
-/// Settings that hold for one VLAN alone.
+/// Maximum number of settings for a single VLAN.
 const VLAN_RULES_MAX: usize = 4096;
 const CONTROL_FILTERS_MAX: usize = 64;
 
 /// Bytes that describe a VSI in commands 0210h to 0212h.
 const PROPERTIES: usize = 128;
-/// Sections of them that a driver writes: flag in the first word, and place.
+/// Sections that a driver writes: flag in the first word, and range of bytes.
 const SECTIONS: &[(u16, std::ops::Range<usize>)] = &[
     (0x001, 2..6),   // switch
     (0x002, 6..8),   // security
@@ -54,7 +54,7 @@ const NO_HANDLE: u16 = 0xFFFF;
 /// Traffic classes.
 const CLASSES: usize = 8;
 
-/// What kind of destination a frame has: the bit of command 0254h.
+/// Kind of a frame's destination: the bit of command 0254h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cast {
     Uni = 0,
@@ -98,7 +98,7 @@ struct Vsi {
     properties: [u8; PROPERTIES],
     /// Traffic classes that are enabled.
     classes: u8,
-    /// Table of its own for RSS.
+    /// Its own RSS table.
     table: Option<[u8; 64]>,
 }
 
@@ -117,7 +117,7 @@ impl Vsi {
         vsi
     }
 
-    /// Enables traffic classes; each has a handle, others have none.
+    /// Enables traffic classes; each of them has a handle.
     fn set_classes(&mut self, number: usize, classes: u8) {
         self.classes = classes;
         for class in 0..CLASSES {
@@ -130,17 +130,17 @@ impl Vsi {
         }
     }
 
-    /// Takes the sections that are flagged as valid.
+    /// Updates the sections that are flagged as valid.
     fn update(&mut self, from: &[u8; PROPERTIES]) {
         let valid = from.get16(0);
-        for (flag, place) in SECTIONS {
+        for (flag, range) in SECTIONS {
             if valid & flag != 0 {
-                self.properties[place.clone()].copy_from_slice(&from[place.clone()]);
+                self.properties[range.clone()].copy_from_slice(&from[range.clone()]);
             }
         }
     }
 
-    /// Queue of the function that is queue `index` of the VSI.
+    /// Queue of the function for queue `index` of the VSI.
     fn queue(&self, index: usize) -> usize {
         let entry = |index: usize| self.properties.get16(QUEUE_MAPPING + 2 * index);
         let queue = if self.properties[MAPPING_FLAGS] & 1 == 0 {
@@ -151,7 +151,7 @@ impl Vsi {
         queue % QUEUES
     }
 
-    /// First queue of a traffic class, and how many it has.
+    /// First queue and number of queues of a traffic class.
     fn class(&self, class: usize) -> (usize, usize) {
         let mapping = self.properties.get16(TC_MAPPING + 2 * class);
         (usize::from(mapping & 0x1FF), 1 << (mapping >> 9 & 7))
@@ -167,7 +167,7 @@ impl Vsi {
     }
 }
 
-/// A MAC filter: who gets frames for the address, of which VLAN; 0 is also untagged.
+/// A MAC filter: VSIs for an address and a VLAN; VLAN 0 includes untagged frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MacFilter {
     vsi: usize,
@@ -196,13 +196,13 @@ pub struct Switch {
     vebs: [Option<Veb>; VEBS],
     filters: HashMap<[u8; 6], Vec<MacFilter>>,
     filter_count: usize,
-    /// Sets of VSIs by number that take all frames of a kind.
+    /// Sets of VSIs, by number, that accept all frames of a kind.
     promiscuous: [u32; 3],
     /// The same in one VLAN.
     promiscuous_in: Vec<(Cast, u16, usize)>,
-    /// VSIs for which the VLAN of a MAC filter does not count.
+    /// VSIs whose MAC filters ignore the VLAN.
     any_vlan: u32,
-    /// Who gets what nobody else does.
+    /// VSI for frames without a match.
     default: Option<usize>,
     control: Vec<ControlFilter>,
     /// VSI of each queue.
@@ -210,8 +210,7 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// As it is after a reset: the main VSI with one queue, which gets what is sent to
-    /// `mac`.
+    /// State after a reset: the main VSI with one queue and a filter for `mac`.
     pub fn new(mac: [u8; 6]) -> Self {
         let mut switch = Self {
             vsis: [const { None }; VSIS],
@@ -230,9 +229,9 @@ impl Switch {
         switch
     }
 
-    // What the data path asks
+    // For the data path
 
-    /// VSIs, by number, that get a frame from the port.
+    /// VSIs, by number, that receive a frame from the port.
     pub fn receivers(&self, frame: &[u8]) -> u32 {
         let Some(destination) = frame.first_chunk::<6>() else {
             return 0;
@@ -289,7 +288,7 @@ impl Switch {
         self.vsis.get(vsi)?.as_ref()?.table.as_ref()
     }
 
-    /// Gives the VSI a redirection table of its own.
+    /// Sets the VSI's own redirection table.
     pub fn set_table(&mut self, vsi: usize, table: [u8; 64]) -> Answer {
         let vsi = self.vsis.get_mut(vsi).and_then(Option::as_mut);
         vsi.ok_or(Refusal::Enoent)?.table = Some(table);
@@ -301,7 +300,7 @@ impl Switch {
         usize::from(self.owners[queue])
     }
 
-    /// Whether tags of received frames go into the descriptor.
+    /// Whether tags of received frames are stripped into the descriptor.
     pub fn strips_vlan(&self, vsi: usize) -> bool {
         let vsi = self.vsis.get(vsi).and_then(Option::as_ref);
         vsi.is_some_and(|vsi| vsi.properties[PORT_VLAN_FLAGS] >> 3 & 3 != 3)
@@ -326,7 +325,7 @@ impl Switch {
         }
     }
 
-    /// What commands 0210h to 0212h answer.
+    /// Reply of commands 0210h to 0212h.
     fn describe(&self, number: usize, command: &mut Command) -> Answer {
         let used = self.vsis.iter().flatten().count();
         command.params.put16(0, MAIN_SEID + number as u16);
@@ -500,7 +499,7 @@ impl Switch {
 
     // Filters
 
-    /// False if there is no room.
+    /// False if the table is full.
     fn add_filter(&mut self, address: [u8; 6], filter: MacFilter) -> bool {
         if self.filter_count >= FILTERS_MAX {
             return false;
@@ -655,7 +654,7 @@ impl Switch {
         self.control_counts(command)
     }
 
-    // Scheduling: there is no line rate, so limits and shares change nothing
+    // Scheduling: without a line rate, limits and shares have no effect
 
     /// Configure VSI bandwidth of traffic classes (0407h): enables them.
     pub fn set_classes(&mut self, command: &mut Command) -> Answer {

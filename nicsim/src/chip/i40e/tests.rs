@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The chip as a driver sees it: firmware behind the admin queue, queues with contexts in
-//! host memory, what is received by whom, resets.
+//! The chip from the driver's point of view: firmware behind the admin queue, queues with
+//! contexts in host memory, receive filters, resets.
 
 use super::adminq::Fields;
 use super::regs::at;
@@ -19,7 +19,7 @@ const PRIVATE: u64 = RAM + 0x1_0000;
 const TX_RINGS: u64 = RAM + 0x10_0000;
 const RX_RINGS: u64 = RAM + 0x20_0000;
 const BUFFERS: u64 = RAM + 0x30_0000;
-/// From the ring or the buffers of one queue to those of the next.
+/// Distance of the rings, and of the buffers, of two queues.
 const QUEUE_SPACE: u64 = 0x1_0000;
 const ENTRIES: u32 = 32;
 const MAC: [u8; 6] = [2, 0, 0, 0x71, 0, 1];
@@ -30,7 +30,7 @@ const MAIN_COUNTERS: u32 = 8 * FIRST_COUNTERS as u32;
 const EOP_RS: u64 = 3 << 4;
 const DUMMY: u64 = 1 << 8;
 
-/// A chip whose driver has set up the admin queues and the first queue pairs.
+/// A chip whose admin queues and first queue pairs are set up.
 struct Machine {
     chip: X710,
     host: Host,
@@ -38,7 +38,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// With `queues` queue pairs of the main VSI in use.
+    /// Sets up `queues` queue pairs of the main VSI.
     fn new(queues: usize) -> Self {
         let mut host = Host::new("test", VECTORS, Timing::LOCKSTEP);
         host.memory = GuestMemory::with_ram(RAM, 8 << 20).expect("memory");
@@ -85,7 +85,7 @@ impl Machine {
         self.set(at::PFINT_DYN_CTL0, 1);
     }
 
-    /// The map of the main VSI: `queues` queues from the first on; broadcast is taken.
+    /// The map of the main VSI: the first `queues` queues; broadcast is accepted.
     fn map_queues(&mut self, queues: usize) {
         let mut properties = [0; 128];
         properties.put16(0, 0x40);
@@ -122,7 +122,7 @@ impl Machine {
         assert_eq!(self.get(at::QRX_ENA + register), 5);
     }
 
-    /// All descriptors get their buffers; `tail` of them are for the chip.
+    /// Sets the buffers of all descriptors and posts `tail` of them.
     fn post(&mut self, queue: usize, tail: u32) {
         for index in 0..u64::from(ENTRIES) {
             let ring = RX_RINGS + queue as u64 * QUEUE_SPACE;
@@ -159,7 +159,7 @@ impl Machine {
     ) -> (u16, [u8; 16], Vec<u8>) {
         let index = self.commands % 32;
         self.commands += 1;
-        let place = SEND_RING + 32 * u64::from(index);
+        let address = SEND_RING + 32 * u64::from(index);
         let mut descriptor = [0; 32];
         descriptor.put16(0, 0x2000); // SI
         if !buffer.is_empty() {
@@ -173,14 +173,17 @@ impl Machine {
         if !buffer.is_empty() {
             descriptor.put32(28, COMMAND_BUFFER as u32);
         }
-        self.host.memory.write(place, &descriptor).expect("ring");
+        self.host.memory.write(address, &descriptor).expect("ring");
         self.host
             .memory
             .write(COMMAND_BUFFER, buffer)
             .expect("buffer");
         self.set(at::ATQT, (index + 1) % 32);
         assert_eq!(self.get(at::ATQH), (index + 1) % 32);
-        self.host.memory.read(place, &mut descriptor).expect("ring");
+        self.host
+            .memory
+            .read(address, &mut descriptor)
+            .expect("ring");
         assert_eq!(descriptor.get16(0) & 3, 3, "done");
         let mut answer = buffer.to_vec();
         self.host
@@ -206,8 +209,8 @@ impl Machine {
 
     fn event(&self, index: u64) -> [u8; 32] {
         let mut event = [0; 32];
-        let place = EVENT_RING + 32 * index;
-        self.host.memory.read(place, &mut event).expect("ring");
+        let address = EVENT_RING + 32 * index;
+        self.host.memory.read(address, &mut event).expect("ring");
         event
     }
 
@@ -217,29 +220,32 @@ impl Machine {
 
     /// Second word of an Rx descriptor.
     fn received(&self, queue: usize, index: u64) -> u64 {
-        let place = RX_RINGS + queue as u64 * QUEUE_SPACE + 16 * index + 8;
-        self.host.memory.read_u64(place).expect("ring")
+        let address = RX_RINGS + queue as u64 * QUEUE_SPACE + 16 * index + 8;
+        self.host.memory.read_u64(address).expect("ring")
     }
 
-    /// How many descriptors of a queue were written back.
+    /// Number of descriptors of a queue that are written back.
     fn count(&self, queue: usize) -> usize {
         let done = |index: &u64| self.received(queue, *index) & 1 != 0;
         (0..u64::from(ENTRIES)).filter(done).count()
     }
 
-    /// Puts descriptors into a Tx ring, the first `at` index, and moves the tail.
+    /// Writes descriptors to a Tx ring from index `at` on and moves the tail.
     fn transmit(&mut self, queue: usize, at: u64, descriptors: &[(u64, u64)]) {
         let ring = TX_RINGS + queue as u64 * QUEUE_SPACE;
         for (index, (low, high)) in (at..).zip(descriptors) {
-            let place = ring + 16 * index;
-            self.host.memory.write_u64(place, *low).expect("ring");
-            self.host.memory.write_u64(place + 8, *high).expect("ring");
+            let address = ring + 16 * index;
+            self.host.memory.write_u64(address, *low).expect("ring");
+            self.host
+                .memory
+                .write_u64(address + 8, *high)
+                .expect("ring");
         }
         let tail = at as u32 + descriptors.len() as u32;
         self.set(at::QTX_TAIL + 4 * queue as u32, tail);
     }
 
-    /// Programs a filter for what is the way back of `frame`, or removes it.
+    /// Programs a filter for the reverse flow of `frame`, or removes it.
     fn program(&mut self, at: u64, frame: &[u8], remove: bool, queue: u64) {
         let buffer = COMMAND_BUFFER + 0x1000;
         self.host.memory.write(buffer, frame).expect("buffer");
@@ -287,7 +293,7 @@ fn way_back(frame: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_firmware_says_what_it_is() {
+fn the_firmware_reports_its_version() {
     let mut machine = Machine::new(1);
     let (version, _) = machine.admin(0x0001, &[], &[]);
     assert_eq!((version.get16(8), version.get16(10)), (9, 20));
@@ -313,7 +319,7 @@ fn registers_by_command_have_no_effects() {
     assert_eq!(machine.get(at::PFQF_CTL_0), 0x2_0000);
     let (value, _) = machine.admin(0xFF03, &[(4, 0x0AC0), (6, 0x001C)], &[]);
     assert_eq!(value.get32(12), 0x2_0000);
-    // A reset by command would take the queue away that the answer goes to
+    // A reset by command would disable the queue of the reply
     machine.admin(0xFF04, &[(4, 0x2400), (6, 9), (12, 1)], &[]);
     assert_eq!(machine.get(at::ATQLEN), ENABLE | 32);
     let (code, ..) = machine.try_admin(0x0206, &[(4, 2), (6, 0x40)], &[]);
@@ -363,7 +369,7 @@ fn rss_spreads_over_the_queues_of_the_vsi() {
 }
 
 #[test]
-fn frames_for_others_are_filtered() {
+fn frames_for_other_addresses_are_filtered() {
     let mut machine = Machine::new(1);
     let mut frame = datagram(1);
     machine.receive(&frame);
@@ -378,7 +384,7 @@ fn frames_for_others_are_filtered() {
 }
 
 #[test]
-fn tags_go_into_the_descriptor_if_the_vsi_says_so() {
+fn stripped_tags_are_in_the_descriptor() {
     let mut machine = Machine::new(1);
     let mut frame = broadcast(64);
     frame[12..18].copy_from_slice(&[0x81, 0, 0x20, 7, 0x88, 0xB5]);
@@ -405,7 +411,10 @@ fn without_flow_control_one_frame_waits() {
     }
     assert_eq!(machine.count(0), 31);
     assert_eq!(machine.get(at::GLV_RDPC + MAIN_COUNTERS), 4);
-    assert!(machine.chip.rx_backlog() > 8192, "sources that can wait do");
+    assert!(
+        machine.chip.rx_backlog() > 8192,
+        "sources with back-pressure wait"
+    );
     machine.set(at::QRX_TAIL, 3);
     assert_eq!(machine.chip.rx_backlog(), 0);
     assert!(!machine.chip.sends_pause());
@@ -434,7 +443,7 @@ fn with_flow_control_frames_wait_and_the_peer_is_paused() {
 }
 
 #[test]
-fn a_full_queue_does_not_hold_up_others() {
+fn a_full_queue_does_not_block_others() {
     let mut machine = Machine::new(2);
     machine.set(at::PFQF_CTL_0, 1 << 17);
     let frame = datagram(7);
@@ -447,7 +456,7 @@ fn a_full_queue_does_not_hold_up_others() {
 }
 
 #[test]
-fn flow_director_steers_and_reports_what_fails() {
+fn flow_director_steers_and_reports_failures() {
     let mut machine = Machine::new(2);
     machine.set(at::PFQF_CTL_0, 1 << 17);
     let frame = datagram(7);
@@ -459,7 +468,7 @@ fn flow_director_steers_and_reports_what_fails() {
     machine.program(2, &way_back(&frame), true, 1);
     assert_eq!(machine.count(0), 1, "success is not reported");
     machine.program(4, &way_back(&frame), true, 1);
-    // DD, flow director, no entry, and the mark of a status in place of a length
+    // DD, flow director, no entry, and the mark of a status instead of a length
     assert_eq!(machine.received(0, 1), 1 << 63 | 2 << 19 | 1 << 2 | 1);
     let low = machine.host.memory.read_u64(RX_RINGS + 16).expect("ring");
     assert_eq!(low >> 32, 7);
@@ -513,7 +522,7 @@ fn reset_of_the_function_keeps_statistics() {
     machine.set(at::PFGEN_CTRL, 1);
     assert_eq!(machine.get(at::PFGEN_CTRL), 0);
     assert_eq!((machine.get(at::QRX_ENA), machine.get(at::ATQLEN)), (0, 0));
-    machine.host.memory.clear(); // the driver frees it all: any DMA is a fault now
+    machine.host.memory.clear(); // the driver frees its memory: any DMA is a fault
     machine.receive(&broadcast(60));
     machine.receive(&datagram(1));
     machine.set(at::QTX_TAIL + 4, 0);

@@ -1,47 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Tx queues: descriptors, offloads, filter programming, write-back.
 //!
-//! Where RS is set, the descriptor is reported as done: DD into the descriptor, or the
-//! head into the place that the queue context names. With head write-back, frames
-//! without RS behind the last one with RS are reported, too, as the interrupt vector of
-//! the queue fires ([`TxRing::flush`]); Linux relies on it, for it sets RS in every
-//! fourth frame and counts on all of them to complete.
-
-use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+//! A descriptor with RS is reported as done: by DD in the descriptor, or by the head at
+//! the address in the queue context. With head write-back, later frames without RS are
+//! also reported when the interrupt vector of the queue fires ([`TxRing::flush`]). Linux
+//! relies on it: it sets RS in every fourth frame and expects all of them to complete.
 
 use super::hmc::TxContext;
+use crate::chip::ring::{self, DESCRIPTOR, Done, Extent, FRAME_MIN, OVERHEAD};
 use crate::event::Event;
 use crate::frame::checksum::{insert_ipv4, insert_l4};
 use crate::frame::segment::{Layout, Segmenter};
 use crate::frame::{L4, insert_vlan};
 use crate::host::Host;
 
-/// Bytes of a Tx descriptor.
-const DESCRIPTOR: u64 = 16;
-/// Shortest frame on the wire, without its CRC; the chip pads.
-pub const FRAME_MIN: usize = 60;
-/// Longest frame without its CRC and the tags that the chip inserts.
+/// Maximum frame length without CRC and inserted tags.
 const FRAME_MAX: usize = 9724;
-/// Shortest frame that the chip takes from a ring; less is malicious.
+/// Minimum frame length in a ring; a shorter one is malicious.
 const GIVEN_MIN: usize = 17;
-/// Most that one buffer to be segmented may have: the length field has 18 bits.
+/// Maximum bytes of a frame before segmentation: the length field has 18 bits.
 const SEND_MAX: usize = 256 * 1024;
-/// Most descriptors of a frame that is not segmented; more is malicious.
+/// Maximum number of descriptors of a frame that is not segmented; more are malicious.
 const PARTS_MAX: u32 = 8;
-/// Smallest size of segments; less is malicious.
+/// Minimum segment size; a smaller one is malicious.
 const MSS_MIN: usize = 64;
-/// Work that one access may cause, in bytes moved; the rest is done in the next turn of
-/// the loop. A ring of 4096 short frames fits.
-pub const WORK_PER_TURN: usize = 1 << 20;
-/// What a descriptor, and a frame, cost beside their bytes.
-const OVERHEAD: usize = 64;
 
 const TYPE: u64 = 0xF;
 const TYPE_DATA: u64 = 0x0;
 const TYPE_CONTEXT: u64 = 0x1;
 const TYPE_FILTER: u64 = 0x8;
-/// Written back into the descriptor.
+/// Type of a descriptor that is written back.
 const TYPE_DONE: u64 = 0xF;
 
 const EOP: u64 = 1 << 4;
@@ -52,13 +40,13 @@ const DUMMY: u64 = 1 << 8;
 const CONTEXT_TSO: u64 = 1 << 4;
 const CONTEXT_IL2TAG2: u64 = 1 << 6;
 
-/// Header in front of the innermost IP header (context descriptor).
+/// Headers in front of the innermost IP header (context descriptor).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tunnel {
     ip_len: usize,
     /// From the outer transport header to the inner IP header.
     nat_len: usize,
-    /// The outer IP header is IPv4, and its checksum is to be inserted.
+    /// The outer IP header is IPv4, with checksum insertion.
     ipv4: bool,
     ipv4_sum: bool,
     udp: bool,
@@ -83,7 +71,7 @@ impl Tunnel {
     }
 }
 
-/// What a context descriptor says of the frame that follows.
+/// Fields of a context descriptor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Context {
     segments: bool,
@@ -105,12 +93,12 @@ impl Context {
     }
 }
 
-/// What the first data descriptor of a frame says of it.
+/// Fields of the first data descriptor of a frame.
 #[derive(Clone, Copy, Debug, Default)]
 struct Order {
     tag: Option<u16>,
     dummy: bool,
-    /// IPv4, and its checksum is to be inserted.
+    /// IPv4, with checksum insertion.
     ipv4: bool,
     ipv4_sum: bool,
     l4: L4,
@@ -140,25 +128,24 @@ impl Order {
     }
 }
 
-/// A flow director filter to be added or removed. The flow is that of the frame that
-/// comes with it.
+/// A flow director filter to add or remove. Its flow is that of the frame that follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FilterProgram {
-    /// Where frames of the flow go.
+    /// Queue of the flow's frames.
     pub queue: u16,
     /// VSI of that queue.
     pub vsi: u16,
-    /// Packet classifier type that the filter is for.
+    /// Packet classifier type of the filter.
     pub pctype: u8,
     /// Remove it, else add or update it.
     pub remove: bool,
-    /// What happens to frames of the flow: 0 drop, 1 to the queue, 2 as without filter.
+    /// Action for frames of the flow: 0 drop, 1 to the queue, 2 as without filter.
     pub destination: u8,
     /// Counter of matches.
     pub counter: Option<u16>,
-    /// What the Rx descriptor reports: 1 the id.
+    /// Field that the Rx descriptor reports: 1 the id.
     pub report: u8,
-    /// The frame is not sent: this is a filter by the user, not one learned from traffic.
+    /// The frame is not sent: the filter is the user's, not derived from traffic.
     pub dummy: bool,
     /// Id of the filter.
     pub id: u32,
@@ -181,106 +168,68 @@ impl FilterProgram {
     }
 }
 
-/// What comes out of a ring.
+/// Output of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent<'a> {
     /// A frame for the wire.
     Frame(&'a [u8]),
-    /// A filter, and the frame that says which flow it is for. If that is to be sent it
-    /// follows.
+    /// A filter, and a frame of its flow. If the frame is also sent, it follows.
     Filter(FilterProgram, &'a [u8]),
 }
 
-/// What holds for all frames of the port, read once for each call.
+/// Settings of all frames of the port.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Ethertype of the tags that are inserted from data descriptors.
     pub vlan_type: u16,
 }
 
-/// What a call of [`TxRing::process`] did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
-    /// The queue's cause is due: descriptors were written back, or would be as soon as
-    /// the vector fires.
-    pub event: bool,
-    /// There is more to do as soon as the FIFO has room, or in the next turn.
-    pub more: bool,
-}
-
-/// One Tx queue.
+/// Context of a queue, and state between descriptors.
 #[derive(Debug, Default)]
-pub struct TxRing {
-    enabled: bool,
-    /// The driver said that it is about to disable the queue (GLLAN_TXPRE_QDIS).
-    held: bool,
+pub struct State {
     context: TxContext,
-    head: u32,
-    tail: u32,
     offload: Context,
     filter: Option<FilterProgram>,
     order: Option<Order>,
-    frame: Vec<u8>,
     parts: u32,
-    /// The frame that is being gathered cannot be sent; what is left of it is skipped.
-    bad: bool,
-    /// A descriptor could not be read: nothing goes on until the queue is disabled.
-    stuck: bool,
-    /// Descriptors with RS that were not reported yet.
-    due: VecDeque<u32>,
-    /// Behind the last frame that is complete.
+    /// Index after the last complete frame.
     finished: u32,
-    /// The head that was written back last.
+    /// Head of the last write-back.
     reported: u32,
-    /// Since when there is something to report.
-    oldest: Option<Instant>,
-    /// When to look at the tail.
-    tail_due: Option<Instant>,
 }
 
+/// One Tx queue.
+pub type TxRing = ring::TxRing<State>;
+
 impl TxRing {
-    /// Whether the queue is enabled.
-    pub fn enabled(&self) -> bool {
-        self.enabled
-    }
-
-    /// Index of the next descriptor that will be fetched.
-    pub fn head(&self) -> u32 {
-        self.head
-    }
-
-    /// Starts the queue, with nothing posted.
+    /// Starts the queue, without posted descriptors.
     pub fn enable(&mut self, context: TxContext) {
-        self.forget();
-        self.enabled = true;
-        self.context = context;
-        self.offload = Context::default();
-        let head = context.head;
-        (self.head, self.tail) = (head, head);
-        (self.finished, self.reported) = (head, head);
+        let TxContext {
+            base, length, head, ..
+        } = context;
+        let extent = Extent {
+            base,
+            length,
+            size: DESCRIPTOR,
+            head,
+            tail: head,
+        };
+        let state = State {
+            context,
+            finished: head,
+            reported: head,
+            ..State::default()
+        };
+        self.start(extent, state);
     }
 
-    /// Stops the queue. What is complete is written back before the driver can see
-    /// that the queue is disabled; after that there is no DMA any more.
+    /// Stops the queue. Completed descriptors are written back before the driver can see
+    /// that the queue is disabled; there is no DMA afterwards.
     pub fn disable(&mut self, host: &mut Host) {
-        if self.enabled {
+        if self.enabled() {
             self.write_back(host, true);
         }
         self.forget();
-    }
-
-    /// Stops the queue at a reset: nothing more is written.
-    pub fn forget(&mut self) {
-        self.enabled = false;
-        self.stuck = false;
-        self.bad = false;
-        self.order = None;
-        self.filter = None;
-        self.parts = 0;
-        self.frame.clear();
-        self.due.clear();
-        self.oldest = None;
-        self.tail_due = None;
     }
 
     /// No descriptors are fetched while `held`.
@@ -288,28 +237,8 @@ impl TxRing {
         self.held = held;
     }
 
-    /// The driver moved the tail. False if the ring has no such descriptor.
-    pub fn set_tail(&mut self, host: &Host, tail: u32) -> bool {
-        if tail >= self.context.length {
-            return false;
-        }
-        self.tail = tail;
-        self.tail_due
-            .get_or_insert(host.now + host.timing.tail_delay);
-        true
-    }
-
-    /// When [`process`](Self::process) has something to do that waits for time.
-    pub fn next(&self, host: &Host) -> Option<Instant> {
-        let flush = self.oldest.map(|oldest| oldest + write_back_delay(host));
-        match (flush, self.tail_due) {
-            (Some(flush), Some(tail)) => Some(flush.min(tail)),
-            (flush, tail) => flush.or(tail),
-        }
-    }
-
-    /// Fetches descriptors up to the tail, hands each frame to `emit`, and writes back
-    /// what is due. `work` is how much it may do, and gets less by what it did.
+    /// Fetches descriptors up to the tail, passes each frame to `emit`, and writes back
+    /// descriptors that are due. `work` limits the work and is reduced by it.
     pub fn process(
         &mut self,
         host: &mut Host,
@@ -317,118 +246,62 @@ impl TxRing {
         work: &mut usize,
         mut emit: impl FnMut(&mut Host, Sent<'_>),
     ) -> Done {
-        let mut done = Done::default();
-        if !self.enabled {
-            return done;
-        }
-        let looks = self.tail_due.is_some_and(|due| due <= host.now);
-        if looks && !host.faults.tx_stop && !self.held {
-            done.more = self.fetch(host, settings, work, &mut emit);
-            if !done.more {
-                self.tail_due = None;
-            }
-        }
-        let overdue = self
-            .oldest
-            .is_some_and(|oldest| oldest + write_back_delay(host) <= host.now);
-        if overdue || self.group_is_full(host) {
-            done.event = self.report(host);
-        }
-        done
+        let more = self.fetch(host, work, |queue, host, low, high| {
+            let cost = queue.descriptor(host, settings, low, high, &mut emit);
+            queue.executed(host, high);
+            cost
+        });
+        let event = self.is_due(host) && self.report(host);
+        Done { event, more }
     }
 
-    /// Where intervals are kept, what nobody asked to be reported waits for the vector.
+    /// With throttling, frames without RS are reported when the vector fires.
     fn report(&mut self, host: &mut Host) -> bool {
         let waits = host.timing.throttle && host.faults.tx_delay.is_zero();
-        if waits && self.due.is_empty() {
-            self.oldest = None;
+        if waits && !self.ring.has_due() {
+            self.ring.take_due();
             return self.unreported();
         }
         self.write_back(host, !waits) || self.unreported()
     }
 
-    fn group_is_full(&self, host: &Host) -> bool {
-        !self.due.is_empty()
-            && host.faults.tx_delay.is_zero()
-            && self.due.len() >= host.timing.writeback_group as usize
-    }
-
-    /// Reports all that is complete, as the queue's vector fires.
+    /// Reports all complete descriptors when the queue's vector fires.
     pub fn flush(&mut self, host: &mut Host) {
-        let may = self.oldest.is_none() || host.faults.tx_delay.is_zero();
-        if self.enabled && may {
+        let may = !self.ring.is_delayed() || host.faults.tx_delay.is_zero();
+        if self.enabled() && may {
             self.write_back(host, true);
         }
     }
 
     fn unreported(&self) -> bool {
-        self.context.head_write_back.is_some() && self.finished != self.reported
+        let State {
+            context,
+            finished,
+            reported,
+            ..
+        } = &self.chip;
+        context.head_write_back.is_some() && finished != reported
     }
 
-    fn behind(&self, index: u32) -> u32 {
-        if index + 1 == self.context.length {
-            0
-        } else {
-            index + 1
-        }
-    }
-
-    /// True if descriptors are left that can be fetched later.
-    fn fetch(
-        &mut self,
-        host: &mut Host,
-        settings: Settings,
-        work: &mut usize,
-        emit: &mut impl FnMut(&mut Host, Sent<'_>),
-    ) -> bool {
-        if self.head == self.tail || self.stuck || !host.may_dma() {
-            return false;
-        }
-        while self.head != self.tail {
-            if *work == 0 || !host.tx_has_room() {
-                return true;
-            }
-            let at = self
-                .context
-                .base
-                .wrapping_add(u64::from(self.head) * DESCRIPTOR);
-            let read = (
-                host.memory.read_u64(at),
-                host.memory.read_u64(at.wrapping_add(8)),
-            );
-            let (Ok(low), Ok(high)) = read else {
-                self.stuck = true;
-                if let Err(fault) = read.0.and(read.1) {
-                    host.note_fault("Tx descriptor", fault);
-                }
-                return false;
-            };
-            let cost = self.descriptor(host, settings, low, high, emit);
-            *work = work.saturating_sub(cost);
-            self.advance(host, high);
-        }
-        false
-    }
-
-    /// The descriptor at the head is done with.
-    fn advance(&mut self, host: &Host, high: u64) {
-        let index = self.head;
-        self.head = self.behind(index);
+    /// Moves the head past the executed descriptor.
+    fn executed(&mut self, host: &Host, high: u64) {
         if high & TYPE != TYPE_DATA {
-            return;
-        }
-        if high & EOP != 0 {
-            self.finished = self.head;
+            return self.ring.advance();
         }
         if high & RS != 0 {
-            self.due.push_back(index);
+            self.ring.push(());
+        } else {
+            self.ring.advance();
+        }
+        if high & EOP != 0 {
+            self.chip.finished = self.head();
         }
         if high & RS != 0 || self.unreported() {
-            self.oldest.get_or_insert(host.now);
+            self.ring.start_delay(host.now);
         }
     }
 
-    /// Acts on one descriptor; returns how much work it was.
+    /// Executes one descriptor; returns its work.
     fn descriptor(
         &mut self,
         host: &mut Host,
@@ -439,24 +312,25 @@ impl TxRing {
     ) -> usize {
         match high & TYPE {
             TYPE_DATA => {}
-            TYPE_CONTEXT if self.order.is_none() => {
-                self.offload = Context::decode(low, high);
+            TYPE_CONTEXT if self.chip.order.is_none() => {
+                self.chip.offload = Context::decode(low, high);
                 return OVERHEAD;
             }
-            TYPE_FILTER if self.order.is_none() && self.context.filters => {
-                self.filter = Some(FilterProgram::decode(low, high));
+            TYPE_FILTER if self.chip.order.is_none() && self.chip.context.filters => {
+                self.chip.filter = Some(FilterProgram::decode(low, high));
                 return OVERHEAD;
             }
             _ => {
                 host.events
-                    .note(Event::BadTxDescriptor, || format!("type in {high:#x}"));
+                    .record(Event::BadTxDescriptor, || format!("type in {high:#x}"));
                 self.bad = true;
                 return OVERHEAD;
             }
         }
-        self.order.get_or_insert(Order::decode(high));
+        self.chip.order.get_or_insert(Order::decode(high));
         let length = (high >> 34 & 0x3FFF) as usize;
-        self.gather(host, low, length);
+        self.count_part(host);
+        self.gather(host, low, length, SEND_MAX + FRAME_MAX);
         let mut cost = OVERHEAD + length;
         if high & EOP != 0 {
             self.finish(host, settings, &mut |host, sent| {
@@ -469,40 +343,28 @@ impl TxRing {
         cost
     }
 
-    fn gather(&mut self, host: &mut Host, address: u64, length: usize) {
-        if self.bad {
-            return;
-        }
-        let start = self.frame.len();
-        self.parts += 1;
-        let too_many = self.parts > PARTS_MAX && !self.offload.segments;
-        if length == 0 || start + length > SEND_MAX + FRAME_MAX || too_many {
-            let parts = self.parts;
-            host.events.note(Event::BadTxDescriptor, || {
-                format!("length {length} after {start}, part {parts}")
-            });
-            self.bad = true;
-            return;
-        }
-        self.frame.resize(start + length, 0);
-        if let Err(fault) = host.memory.read(address, &mut self.frame[start..]) {
-            host.note_fault("Tx buffer", fault);
+    fn count_part(&mut self, host: &mut Host) {
+        let State { parts, offload, .. } = &mut self.chip;
+        *parts += u32::from(!self.bad);
+        if !self.bad && *parts > PARTS_MAX && !offload.segments {
+            host.events
+                .record(Event::BadTxDescriptor, || format!("part {parts}"));
             self.bad = true;
         }
     }
 
-    /// The frame is complete: filter, offloads, then out.
+    /// The frame is complete: programs a filter, applies offloads and sends it.
     fn finish(
         &mut self,
         host: &mut Host,
         settings: Settings,
         emit: &mut impl FnMut(&mut Host, Sent<'_>),
     ) {
-        let order = self.order.take().unwrap_or_default();
-        let offload = std::mem::take(&mut self.offload);
-        let filter = self.filter.take();
+        let order = self.chip.order.take().unwrap_or_default();
+        let offload = std::mem::take(&mut self.chip.offload);
+        let filter = self.chip.filter.take();
         let mut frame = std::mem::take(&mut self.frame);
-        self.parts = 0;
+        self.chip.parts = 0;
         if !std::mem::take(&mut self.bad) {
             if let Some(filter) = filter {
                 let dummy = order.dummy;
@@ -519,55 +381,38 @@ impl TxRing {
         self.frame = frame;
     }
 
-    /// Reports descriptors with RS, or `all` that is complete. True if there were any.
+    /// Reports descriptors with RS, or `all` complete descriptors. True if there were
+    /// any.
     fn write_back(&mut self, host: &mut Host, all: bool) -> bool {
-        self.oldest = None;
-        let has_any = !self.due.is_empty() || self.unreported();
-        if !has_any || !host.may_dma() {
-            self.due.clear();
-            return false;
-        }
-        match self.context.head_write_back {
+        match self.chip.context.head_write_back {
             Some(at) => self.write_head(host, at, all),
-            None => self.write_done(host),
+            None => self
+                .ring
+                .write_back(host, "Tx write-back", |memory, at, ()| {
+                    memory.write_u64(at.wrapping_add(8), TYPE_DONE)
+                }),
         }
     }
 
     fn write_head(&mut self, host: &mut Host, at: u64, all: bool) -> bool {
-        let head = match self.due.back() {
-            _ if all => self.finished,
-            Some(index) => self.behind(*index),
-            None => self.reported,
+        let last = self.ring.take_due();
+        if last.is_none() && !self.unreported() || !host.may_dma() {
+            return false;
+        }
+        let head = match last {
+            _ if all => self.chip.finished,
+            Some(index) => self.ring.following(index),
+            None => return false,
         };
-        let had_any = !self.due.is_empty() || head != self.reported;
-        self.due.clear();
-        if had_any {
-            self.reported = head;
-            if let Err(fault) = host.memory.write_u32(at, head) {
-                host.note_fault("Tx head write-back", fault);
-            }
+        self.chip.reported = head;
+        if let Err(fault) = host.memory.write_u32(at, head) {
+            host.record_fault("Tx head write-back", fault);
         }
-        had_any
-    }
-
-    fn write_done(&mut self, host: &mut Host) -> bool {
-        let had_any = !self.due.is_empty();
-        while let Some(index) = self.due.pop_front() {
-            let at = u64::from(index) * DESCRIPTOR + 8;
-            let at = self.context.base.wrapping_add(at);
-            if let Err(fault) = host.memory.write_u64(at, TYPE_DONE) {
-                host.note_fault("Tx write-back", fault);
-            }
-        }
-        had_any
+        true
     }
 }
 
-fn write_back_delay(host: &Host) -> Duration {
-    host.timing.writeback_delay.max(host.faults.tx_delay)
-}
-
-/// Offloads, then out.
+/// Applies offloads and sends the frame.
 fn send(
     host: &mut Host,
     settings: Settings,
@@ -582,7 +427,7 @@ fn send(
     }
     if !(GIVEN_MIN..=FRAME_MAX).contains(&frame.len()) {
         let length = frame.len();
-        host.events.note(Event::BadTxDescriptor, || {
+        host.events.record(Event::BadTxDescriptor, || {
             format!("frame of {length} bytes")
         });
         return;
@@ -622,8 +467,8 @@ fn segment(
         && layout.payload + offload.payload == frame.len()
         && offload.tunnel.is_none_or(|tunnel| tunnel.ip_len >= 20);
     let Some(mut segmenter) = Segmenter::new(frame, layout).filter(|_| sane) else {
-        host.events.note(Event::BadTxDescriptor, || {
-            format!("cannot be cut: {layout:?}, {offload:?}")
+        host.events.record(Event::BadTxDescriptor, || {
+            format!("cannot be segmented: {layout:?}, {offload:?}")
         });
         return;
     };
@@ -638,7 +483,7 @@ fn segment(
     }
 }
 
-/// Lengths and sums of the outer headers of segment number `count`.
+/// Fixes lengths and checksums of the outer headers of segment number `count`.
 fn fix_outer(frame: &mut [u8], outer: usize, tunnel: Tunnel, count: u16) {
     let length = frame.len().saturating_sub(outer);
     if tunnel.ipv4 {
@@ -668,7 +513,7 @@ fn insert_outer_sums(frame: &mut [u8], outer: usize, tunnel: Tunnel) {
     }
 }
 
-/// The driver leaves the length out of the sum of the pseudo header.
+/// Adds the length, which the driver omits from the sum of the pseudo header.
 fn add_length(frame: &mut [u8], field: usize, length: u16) {
     let (sum, carry) = get16(frame, field).overflowing_add(length);
     put16(frame, field, sum.wrapping_add(u16::from(carry)));
@@ -682,12 +527,12 @@ fn get16(frame: &[u8], at: usize) -> u16 {
 }
 
 fn put16(frame: &mut [u8], at: usize, value: u16) {
-    if let Some(place) = frame.get_mut(at..at + 2) {
-        place.copy_from_slice(&value.to_be_bytes());
+    if let Some(target) = frame.get_mut(at..at + 2) {
+        target.copy_from_slice(&value.to_be_bytes());
     }
 }
 
-/// Tags, the outer one last, and padding.
+/// Sends a frame with its tags, the outer one last, and padding.
 fn put_out(
     host: &mut Host,
     settings: Settings,
@@ -707,7 +552,10 @@ fn put_out(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::chip::ring::WORK_PER_TURN;
     use crate::frame::Parsed;
     use crate::frame::checksum::{ipv4_header_ok, l4_ok};
     use crate::host::Timing;
@@ -787,7 +635,7 @@ mod tests {
         }
     }
 
-    /// UDP or TCP over IPv4 with the sum of the pseudo header where the driver puts it.
+    /// UDP or TCP over IPv4 with the sum of the pseudo header as from the driver.
     fn ipv4(protocol: u8, payload: usize, with_length: bool) -> Vec<u8> {
         let transport: usize = if protocol == 6 { 20 } else { 8 };
         let mut frame = vec![0x5A; 34 + transport + payload];
@@ -831,7 +679,7 @@ mod tests {
         assert!(!setup.is_done(0) && setup.is_done(1));
         assert_eq!(setup.frames, [vec![7; 100], vec![7; 100]]);
         setup.data(2, 100, EOP);
-        assert!(!setup.tail(3).event, "nobody asked");
+        assert!(!setup.tail(3).event, "no RS");
         assert_eq!(setup.host.events.total(), 0);
     }
 
@@ -841,7 +689,7 @@ mod tests {
         setup.data(0, 60, EOP);
         assert!(setup.tail(1).event);
         assert_eq!(setup.written_head(), 1);
-        setup.data(1, 30, 0); // half a frame: the head stays at the end of the last
+        setup.data(1, 30, 0); // half a frame: the head is still the end of the last frame
         assert!(!setup.tail(2).event);
         assert_eq!(setup.written_head(), 1);
         setup.data(2, 30, EOP_RS);
@@ -943,7 +791,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_go_to_the_director_with_their_frame() {
+    fn filters_reach_the_flow_director_with_their_frame() {
         let mut setup = Setup::new(Timing::LOCKSTEP, false);
         setup.buffer(&ipv4(17, 20, true));
         let low = 5 | 31 << 17 | 1 << 23;
@@ -985,7 +833,7 @@ mod tests {
             assert_eq!(seen, index + 1);
         }
         assert!(setup.frames.is_empty());
-        // What followed the last one, of a reserved type, is part of its frame
+        // Descriptors after the last one, of a reserved type, are part of its frame
         setup.data(4, 60, EOP_RS);
         for index in 5..13 {
             setup.data(index, 60, 0);
@@ -994,7 +842,7 @@ mod tests {
         setup.data(14, 60, EOP_RS);
         setup.tail(15);
         assert_eq!(setup.host.events.count(Event::BadTxDescriptor), 5);
-        assert_eq!(setup.frames.len(), 1, "nine parts are too many");
+        assert_eq!(setup.frames.len(), 1, "nine parts are above the maximum");
         assert_eq!(setup.written_head(), 15);
     }
 
@@ -1010,7 +858,11 @@ mod tests {
         assert!(!setup.tail(1).event);
         assert_eq!(setup.written_head(), 0);
         setup.ring.disable(&mut setup.host);
-        assert_eq!(setup.written_head(), 1, "complete before the answer");
+        assert_eq!(
+            setup.written_head(),
+            1,
+            "complete before the queue is disabled"
+        );
         setup.host.memory.clear();
         setup.host.now += Duration::from_secs(2);
         assert!(!setup.process().event);

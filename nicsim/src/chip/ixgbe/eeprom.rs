@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The EEPROM's image, as far as drivers read it (data sheet 6), and EERD.
+//! The part of the EEPROM image that drivers read (data sheet 6), and EERD.
 
 const WORDS: usize = 0x800;
 /// Sum of the words 0 to 0x3F (6.3.2.14).
@@ -40,8 +40,7 @@ impl Eeprom {
         Self(words)
     }
 
-    /// Value of EERD after `command` was written to it: the word, and that it is done
-    /// (8.2.3.2.2).
+    /// Value of EERD after a write of `command`: the word and the done bit (8.2.3.2.2).
     pub fn read(&self, command: u32) -> u32 {
         let address = command >> 2 & 0x3FFF;
         let word = self.0.get(address as usize).copied().unwrap_or(ABSENT);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Which frames are taken, and by which queue: L2 filters, RSS, flow director's perfect
-//! filters (data sheet 7.1.1, 7.1.2).
+//! Rx filters and queue selection: L2 filters, RSS, perfect filters of the flow director
+//! (data sheet 7.1.1, 7.1.2).
 
 use super::regs::{Registers, at};
 use crate::frame::toeplitz::Toeplitz;
@@ -14,8 +14,8 @@ const MCSTCTRL_MFE: u32 = 1 << 2;
 const RAH_VALID: u32 = 1 << 31;
 const MRQC_RSS: u32 = 1;
 
-/// Copy of the registers that are looked at for every frame, in the form that is
-/// quickest to use. Made anew when one of them was written.
+/// Copy of the registers that every frame depends on, in an efficient form. Rebuilt when
+/// one of them is written.
 pub struct Filters {
     addresses: Vec<u64>,
     fctrl: u32,
@@ -33,12 +33,12 @@ pub struct Rss {
     pub kind: u32,
     /// The hash.
     pub hash: u32,
-    /// The queue that the redirection table gives.
+    /// The queue according to the redirection table.
     pub queue: u8,
 }
 
 impl Filters {
-    /// Whether the register at `offset` goes into this copy.
+    /// Whether the register at `offset` is part of this copy.
     pub fn depends_on(offset: u32) -> bool {
         matches!(offset,
             at::FCTRL | at::VLNCTRL | at::MCSTCTRL | at::MRQC
@@ -48,7 +48,7 @@ impl Filters {
             | at::RAL_HIGH..0xA600)
     }
 
-    /// Reads them all.
+    /// Reads all of them.
     pub fn load(registers: &Registers) -> Self {
         let mut key = [0; 40];
         for (word, bytes) in (0..).zip(key.chunks_exact_mut(4)) {
@@ -71,7 +71,7 @@ impl Filters {
         }
     }
 
-    /// Whether the port takes the frame.
+    /// Whether the port accepts the frame.
     pub fn accepts(&self, registers: &Registers, frame: &[u8]) -> bool {
         let Some(destination) = frame.first_chunk() else {
             return false;
@@ -104,7 +104,7 @@ impl Filters {
         }
     }
 
-    /// Receive side scaling (7.1.2.8): what is not hashed goes to queue 0.
+    /// Receive side scaling (7.1.2.8): frames that are not hashed are for queue 0.
     pub fn rss(&self, frame: &[u8], parsed: &Parsed) -> Rss {
         if self.mrqc & 0xF != MRQC_RSS {
             return Rss::default();
@@ -155,7 +155,7 @@ fn be16(bytes: &[u8]) -> u16 {
     u16::from(bytes[0]) << 8 | u16::from(bytes[1])
 }
 
-/// The 12 bits of the destination that MCSTCTRL.MO chooses (8.2.3.7.7).
+/// The 12 bits of the destination that MCSTCTRL.MO selects (8.2.3.7.7).
 fn multicast_vector(address: &[u8; 6], offset: u32) -> u32 {
     let high = u32::from(address[5]) << 8 | u32::from(address[4]);
     high >> [4, 3, 2, 0][(offset & 3) as usize] & 0xFFF
@@ -173,7 +173,7 @@ const IPV6: u32 = 1 << 7;
 const CLEAR: u32 = 1 << 8;
 const DROP: u32 = 1 << 9;
 const QUEUE_EN: u32 = 1 << 15;
-/// 2K filters less two, with the smallest memory that the driver can ask for (7.1.2.7).
+/// 2K filters less two, with the smallest memory that the driver can select (7.1.2.7).
 const FILTERS_MAX: usize = 2046;
 
 #[derive(Clone, Copy, Debug)]
@@ -186,18 +186,18 @@ struct PerfectFilter {
     command: u32,
 }
 
-/// Where a perfect filter sends a frame.
+/// Result of a perfect filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// To this queue.
     Queue(u8),
-    /// Nowhere.
+    /// Drop it.
     Drop,
 }
 
-/// Perfect filters of the flow director, IPv4 as Linux programs them (7.1.2.7).
-/// Signature filters are accepted and never match, which is as if their hash table had
-/// no room: such frames go where RSS sends them.
+/// Perfect filters of the flow director, IPv4 as Linux programs them (7.1.2.7). Signature
+/// filters are accepted and never match, as if their hash table were full: RSS selects
+/// the queue.
 #[derive(Debug, Default)]
 pub struct FlowDirector {
     filters: Vec<PerfectFilter>,
@@ -209,7 +209,7 @@ impl FlowDirector {
         self.filters.clear();
     }
 
-    /// A write to FDIRCMD; the register then shows the command as done.
+    /// A write to FDIRCMD; the register then reads as complete.
     pub fn command(&mut self, registers: &mut Registers, value: u32) {
         let software = registers.get(at::FDIRHASH) >> 16;
         let mut result = value & !(COMMAND_QUERY | FILTER_VALID);
@@ -255,7 +255,7 @@ impl FlowDirector {
         self.filters.retain(|filter| filter.software != software);
     }
 
-    /// What the filters say of the frame; counts match or miss.
+    /// Applies the filters to the frame; counts match or miss.
     pub fn find(
         &self,
         registers: &mut Registers,
@@ -292,8 +292,8 @@ fn is_perfect(registers: &Registers) -> bool {
     registers.get(at::FDIRCTRL) & FDIRCTRL_PERFECT != 0
 }
 
-/// Set bits of a mask register say "do not compare". Ports are in FDIRPORT with the
-/// destination in the upper half; the halves of their mask have the bits in reverse order
+/// Set bits of a mask register mean "do not compare". FDIRPORT has the destination port
+/// in the upper half; the halves of its mask have the bits in reverse order
 /// (8.2.3.21.15).
 fn matches(
     registers: &Registers,
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn vlan_filter_looks_at_the_table() {
+    fn vlan_filter_uses_the_table() {
         let mut registers = regs::new();
         registers.set(at::FCTRL, FCTRL_BAM);
         registers.set(at::VLNCTRL, VLNCTRL_VFE | 0x8100);

@@ -2,8 +2,8 @@
 //! Interrupt causes, masks, automask and throttling in MSI-X mode (data sheet 7.3 and
 //! 8.2.3.5).
 //!
-//! A queue cause has the number of its MSI-X vector, 0 to 63: the "extended" registers
-//! hold them all, the low 16 bits of EICR, EICS, EIMS, EIMC and EIAM are the first 16.
+//! A queue cause has the number of its MSI-X vector, 0 to 63. The "extended" registers
+//! have all of them, the low 16 bits of EICR, EICS, EIMS, EIMC and EIAM are the first 16.
 //! All other causes share the vector in IVAR_MISC.
 
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ const GPIE_EIAME: u32 = 1 << 30;
 /// Unit of the interval in EITR at 10 Gb/s (8.2.3.5.12).
 const EITR_UNIT: Duration = Duration::from_micros(2);
 
-/// Where a queue's cause goes.
+/// Direction of a queue's cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Rx queue.
@@ -34,9 +34,9 @@ pub enum Direction {
 /// A vector's timers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timer {
-    /// Interrupt that waits until then.
+    /// Time of a delayed interrupt.
     due: Option<Instant>,
-    /// Not before, for the throttling interval.
+    /// End of the throttling interval.
     not_before: Option<Instant>,
 }
 
@@ -65,7 +65,7 @@ impl Default for Interrupts {
     }
 }
 
-/// The register holds bits 0 to 31 of a set, or 32 to 63.
+/// Whether the register has bits 0 to 31 of a set, or 32 to 63.
 fn wide(offset: u32, base: u32, value: u32) -> u64 {
     u64::from(value) << if offset == base { 0 } else { 32 }
 }
@@ -186,7 +186,7 @@ impl Interrupts {
         }
     }
 
-    /// Causes that came while masked interrupt as soon as the mask allows it (7.3.1.4).
+    /// Causes that are masked interrupt when they are unmasked (7.3.1.4).
     fn raise_pending(&mut self, host: &mut Host, registers: &Registers) {
         self.assert(host, registers, self.queue_cause & self.queue_mask);
         if self.other_cause & self.other_mask != 0 {
@@ -226,7 +226,7 @@ impl Interrupts {
         }
     }
 
-    /// The message goes out if cause and mask still say so; autoclear and automask.
+    /// Sends the message if an enabled cause is still set; autoclear and automask.
     fn fire(&mut self, host: &mut Host, registers: &Registers, vector: u32) {
         let bit = 1u64 << vector;
         if self.queue_cause & self.queue_mask & bit == 0 {
@@ -244,7 +244,7 @@ impl Interrupts {
         host.msix.raise(vector as usize);
     }
 
-    /// Fires what is due; when the next is.
+    /// Fires vectors that are due; returns when the next one is.
     pub fn run(&mut self, host: &mut Host, registers: &Registers) -> Option<Instant> {
         let mut next = None;
         let mut waiting = self.waiting;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Intel 82599 10 GbE controller, one port, device id 8086:10F9 (CX4): a link partner
-//! that is always there, no SFP module to read.
+//! Intel 82599 10 GbE controller, one port, device id 8086:10F9 (CX4): a permanent link
+//! partner and no SFP module.
 //!
-//! Section numbers are those of the data sheet. What is not modelled is listed in
-//! nicsim/README.md.
+//! Section numbers are those of the data sheet. nicsim/README.md lists unsupported
+//! features.
 
 mod eeprom;
 mod filter;
@@ -19,11 +19,12 @@ use self::eeprom::Eeprom;
 use self::filter::{Filters, FlowDirector, Rss, Verdict};
 use self::irq::{Direction, Interrupts, LSC, VECTORS};
 use self::regs::{Registers, SPACE, at};
-use self::rx::{Meta, Outcome, RxRing};
+use self::rx::{Meta, RxRing};
 use self::stats::Totals;
-use self::tx::{DESCRIPTOR, FRAME_MIN, Settings, TxRing, WORK_PER_TURN};
+use self::tx::{Settings, TxRing};
 use crate::chip::Chip;
 use crate::chip::packet_buffer::{PacketBuffer, Pause};
+use crate::chip::ring::{Active, DESCRIPTOR, Extent, FRAME_MIN, Outcome, WORK_PER_TURN};
 use crate::event::Event;
 use crate::frame::checksum::{ipv4_header_ok, l4_ok};
 use crate::frame::{L3, L4, Parsed};
@@ -49,9 +50,9 @@ const FCRTH_FCEN: u32 = 1 << 31;
 const FDIRCTRL_INIT_DONE: u32 = 1 << 3;
 /// Up, 10 Gb/s (8.2.3.22.19).
 const LINKS_UP_10G: u32 = 0x7000_0000;
-/// Bytes of the Rx packet buffer, whatever RXPBSIZE says (7.1.3.1).
+/// Bytes of the Rx packet buffer, a limit to RXPBSIZE (7.1.3.1).
 const PACKET_BUFFER: u32 = 512 * 1024;
-/// Longest frame with CRC if jumbo frames are off (8.2.3.22.8).
+/// Maximum frame length with CRC while jumbo frames are off (8.2.3.22.8).
 const MAX_FRAME: usize = 1518;
 
 /// The model.
@@ -65,17 +66,15 @@ pub struct Ixgbe {
     director: FlowDirector,
     rx: Vec<RxRing>,
     tx: Vec<TxRing>,
-    /// Queues that have work to do, or may have.
-    tx_active: u128,
-    tx_first: u32,
-    rx_active: u128,
+    tx_active: Active,
+    rx_active: Active,
     buffer: PacketBuffer,
     link: bool,
     totals: Totals,
     scratch: Vec<u8>,
 }
 
-/// Registers of a queue that do more than store.
+/// Registers of a queue with effects.
 const HEAD: u32 = 0x10;
 const SRRCTL: u32 = 0x14;
 const TAIL: u32 = 0x18;
@@ -109,7 +108,7 @@ fn tx_register(offset: u32) -> Option<(usize, u32)> {
         .then(|| (((offset - at::TX) >> 6) as usize, offset & 0x3F))
 }
 
-/// Some registers have a second address (8.2.2).
+/// The first address of a register with two addresses (8.2.2).
 fn canonical(offset: u32) -> u32 {
     match offset {
         at::SRRCTL_LOW..0x2140 => at::RX_LOW + SRRCTL + ((offset - at::SRRCTL_LOW) << 4),
@@ -122,7 +121,7 @@ fn canonical(offset: u32) -> u32 {
 }
 
 impl Ixgbe {
-    /// A port with the station address `mac`, its cable plugged in.
+    /// A port with the station address `mac`, with its cable plugged in.
     pub fn new(mac: [u8; 6]) -> Self {
         let registers = regs::new();
         let mut chip = Self {
@@ -135,9 +134,8 @@ impl Ixgbe {
             director: FlowDirector::default(),
             rx: (0..QUEUES).map(|_| RxRing::default()).collect(),
             tx: (0..QUEUES).map(|_| TxRing::default()).collect(),
-            tx_active: 0,
-            tx_first: 0,
-            rx_active: 0,
+            tx_active: Active::default(),
+            rx_active: Active::default(),
             buffer: PacketBuffer::default(),
             link: true,
             totals: Totals::default(),
@@ -147,7 +145,7 @@ impl Ixgbe {
         chip
     }
 
-    /// All but the link and the totals (4.2.1.6).
+    /// Resets all state except the link and the totals (4.2.1.6).
     fn reset_registers(&mut self) {
         self.registers.reset();
         let [a, b, c, d, e, f] = self.mac;
@@ -160,7 +158,8 @@ impl Ixgbe {
         self.buffer.clear();
         self.rx.iter_mut().for_each(RxRing::forget);
         self.tx.iter_mut().for_each(TxRing::forget);
-        (self.rx_active, self.tx_active) = (0, 0);
+        self.rx_active.clear();
+        self.tx_active.clear();
         self.stale_filters = true;
         self.show_link();
     }
@@ -180,15 +179,18 @@ impl Ixgbe {
         self.reset_registers();
     }
 
-    fn ring(&self, base: u32) -> (u64, u32, u32, u32) {
+    /// The ring whose registers begin at `base`.
+    fn extent(&self, base: u32) -> Extent {
         let value = |offset| self.registers.get(base + offset);
-        let address = u64::from(value(4)) << 32 | u64::from(value(0));
-        (
-            address,
-            value(8) / DESCRIPTOR as u32,
-            value(HEAD),
-            value(TAIL),
-        )
+        let length = value(8) / DESCRIPTOR as u32;
+        let wrap = |index| if index < length { index } else { 0 };
+        Extent {
+            base: u64::from(value(4)) << 32 | u64::from(value(0)),
+            length,
+            size: DESCRIPTOR,
+            head: wrap(value(HEAD)),
+            tail: wrap(value(TAIL)),
+        }
     }
 
     /// Effect of a write to a register of an Rx queue, which is stored by now.
@@ -197,13 +199,13 @@ impl Ixgbe {
         let value = self.registers.get(base + register);
         match register {
             CONTROL if value & !before & ENABLE != 0 => {
-                let (address, length, head, tail) = self.ring(base);
-                self.rx[queue].enable(address, length, head, tail);
+                let extent = self.extent(base);
+                self.rx[queue].start(extent);
             }
             CONTROL if before & !value & ENABLE != 0 => self.rx[queue].disable(host),
             TAIL if self.rx[queue].enabled() => {
                 if !self.rx[queue].set_tail(value) && self.rx_enabled() {
-                    host.events.note(Event::TailBeyondRing, || {
+                    host.events.record(Event::TailBeyondRing, || {
                         format!("Rx queue {queue}: {value}")
                     });
                 }
@@ -224,50 +226,43 @@ impl Ixgbe {
         let value = self.registers.get(base + register);
         match register {
             CONTROL if value & !before & ENABLE != 0 => {
-                let (address, length, head, tail) = self.ring(base);
-                if length == 0 {
-                    host.events
-                        .note(Event::BadRing, || format!("Tx queue {queue}: no length"));
+                let extent = self.extent(base);
+                if extent.length == 0 {
+                    host.events.record(Event::BadRing, || {
+                        format!("Tx queue {queue}: no length")
+                    });
                 }
-                self.tx[queue].enable(address, length, head, tail);
+                self.tx[queue].enable(extent);
             }
             CONTROL if before & !value & ENABLE != 0 => {
                 self.tx[queue].disable(host);
-                self.tx_active &= !(1 << queue);
+                self.tx_active.remove(queue);
             }
             TAIL => self.write_tx_tail(host, queue, value),
             _ => {}
         }
     }
 
-    /// Zero is what a driver writes to a queue that it is about to set up.
+    /// Drivers write zero to the tail of a disabled queue before they set it up.
     fn write_tx_tail(&mut self, host: &mut Host, queue: usize, tail: u32) {
         let detail = || format!("Tx queue {queue}: {tail}");
         if self.tx[queue].enabled() {
             if self.tx[queue].set_tail(host, tail) {
-                self.tx_active |= 1 << queue;
+                self.tx_active.insert(queue);
                 self.run_tx(host, queue, &mut { WORK_PER_TURN });
             } else {
-                host.events.note(Event::TailBeyondRing, detail);
+                host.events.record(Event::TailBeyondRing, detail);
             }
         } else if tail != 0 {
-            host.events.note(Event::TailWhileDisabled, detail);
+            host.events.record(Event::TailWhileDisabled, detail);
         }
     }
 
-    fn is_stalled(host: &Host) -> bool {
-        host.faults.unplugged
-            || host
-                .faults
-                .stall_until
-                .is_some_and(|until| until > host.now)
-    }
-
-    /// Lets one Tx queue do what it can now, up to `work`; true if it could do more.
+    /// Runs one Tx queue, up to `work`; true if it could do more.
     fn run_tx(&mut self, host: &mut Host, queue: usize, work: &mut usize) -> bool {
         let loopback = self.is_set(at::HLREG0, HLREG0_LPBK);
         let on = self.is_set(at::DMATXCTL, DMATXCTL_TE) && (self.link || loopback);
-        if !on || Self::is_stalled(host) {
+        if !on || host.is_stalled() {
             return false;
         }
         let settings = Settings {
@@ -286,10 +281,10 @@ impl Ixgbe {
             }
         });
         if ring.next(host).is_none() {
-            self.tx_active &= !(1 << queue);
+            self.tx_active.remove(queue);
         }
         self.tx[queue] = ring;
-        if done.written_back {
+        if done.event {
             let queue = queue as u32;
             self.interrupts
                 .queue_event(host, &self.registers, queue, Direction::Tx);
@@ -297,20 +292,12 @@ impl Ixgbe {
         done.more && host.tx_has_room()
     }
 
-    /// Lets all Tx queues do what they can, beginning behind the one that began last
-    /// time; true if one of them could do more at once.
+    /// Runs all Tx queues, in turns; true if one of them could do more at once.
     fn run_all_tx(&mut self, host: &mut Host) -> bool {
-        if self.tx_active == 0 {
-            return false;
-        }
-        self.tx_first = (self.tx_first + 1) % QUEUES as u32;
         let mut work = WORK_PER_TURN;
         let mut more = false;
-        let mut active = self.tx_active.rotate_right(self.tx_first);
-        while active != 0 {
-            let queue = (active.trailing_zeros() + self.tx_first) % QUEUES as u32;
-            active &= active - 1;
-            more |= self.run_tx(host, queue as usize, &mut work);
+        for queue in self.tx_active.rotate() {
+            more |= self.run_tx(host, queue, &mut work);
         }
         more
     }
@@ -350,7 +337,7 @@ impl Ixgbe {
             return;
         }
         stats::accepted(&mut self.registers, frame);
-        if self.buffer.is_empty() && self.place(host, frame) {
+        if self.buffer.is_empty() && self.steer(host, frame) {
             return;
         }
         self.store(frame);
@@ -384,14 +371,14 @@ impl Ixgbe {
         }
     }
 
-    /// Gives frames of the packet buffer to the queues, in order. The oldest one that
-    /// has to wait holds up all others, as in the chip (7.1.3.2).
+    /// Delivers frames of the packet buffer in order. A frame that has to wait blocks all
+    /// others, as in the chip (7.1.3.2).
     fn drain(&mut self, host: &mut Host) {
         if self.buffer.is_empty() {
             return;
         }
         while let Some(frame) = self.buffer.take() {
-            if !self.rx_enabled() || !self.place(host, &frame) {
+            if !self.rx_enabled() || !self.steer(host, &frame) {
                 self.buffer.put_back(frame);
                 break;
             }
@@ -400,9 +387,9 @@ impl Ixgbe {
         self.update_pause();
     }
 
-    /// Finds the queue of a frame and hands it over; false if it has to wait.
-    fn place(&mut self, host: &mut Host, frame: &[u8]) -> bool {
-        if Self::is_stalled(host) {
+    /// Steers a frame to its queue; false if it has to wait.
+    fn steer(&mut self, host: &mut Host, frame: &[u8]) -> bool {
+        if host.is_stalled() {
             return false;
         }
         let parsed = Parsed::parse(frame);
@@ -442,7 +429,7 @@ impl Ixgbe {
     ) -> bool {
         match outcome {
             Outcome::NoDescriptor => return false,
-            Outcome::Dropped => {
+            Outcome::Dropped | Outcome::TooLong => {
                 stats::dropped(&mut self.registers, queue as u32);
                 self.totals.rx_no_descriptor += 1;
             }
@@ -459,14 +446,33 @@ impl Ixgbe {
                         Direction::Rx,
                     );
                 } else {
-                    self.rx_active |= 1 << queue;
+                    self.rx_active.insert(queue);
                 }
             }
         }
         true
     }
 
-    /// Puts the frame without its outer tag into the scratch buffer.
+    /// Writes back Rx descriptors that are due; returns when the next ones are.
+    fn run_rx(&mut self, host: &mut Host) -> Option<Instant> {
+        let mut next = None;
+        for queue in self.rx_active.iter() {
+            let ring = &mut self.rx[queue];
+            let written_back = ring.run(host);
+            match ring.next(host) {
+                Some(due) => next = Some(next.map_or(due, |next: Instant| next.min(due))),
+                None => self.rx_active.remove(queue),
+            }
+            if written_back {
+                let queue = queue as u32;
+                self.interrupts
+                    .queue_event(host, &self.registers, queue, Direction::Rx);
+            }
+        }
+        next
+    }
+
+    /// Copies the frame without its outer tag to the scratch buffer.
     fn strip(&mut self, meta: &mut Meta, frame: &[u8], parsed: &Parsed) {
         meta.vlan = parsed.vlan_tci[0];
         self.scratch.clear();
@@ -474,7 +480,7 @@ impl Ixgbe {
         self.scratch.extend_from_slice(&frame[16..]);
     }
 
-    /// What the descriptor says of the frame (7.1.5.1.3 and 7.1.5.2).
+    /// Description of the frame for descriptors (7.1.5.1.3 and 7.1.5.2).
     fn meta(&self, frame: &[u8], parsed: &Parsed, rss: Rss) -> Meta {
         let hashed = self.is_set(at::RXCSUM, RXCSUM_PCSD);
         Meta {
@@ -569,7 +575,7 @@ impl Chip for Ixgbe {
         }
         let value = self.registers.bus_read(&mut host.events, offset);
         match offset {
-            // The semaphore: a read takes it (8.2.3.4.11)
+            // A read acquires the semaphore (8.2.3.4.11)
             at::SWSM => self.registers.set(offset, value | 1),
             // With the data path off, it is idle at once (8.2.3.12)
             at::SECTXSTAT => {
@@ -658,52 +664,22 @@ impl Chip for Ixgbe {
     }
 
     fn run(&mut self, host: &mut Host) -> Option<Instant> {
-        if Self::is_stalled(host) {
+        if host.is_stalled() {
             return host.faults.stall_until.filter(|_| !host.faults.unplugged);
         }
         let more = self.run_all_tx(host);
         self.drain(host);
-        let mut next = more.then_some(host.now);
-        let mut at_latest = |due: Option<Instant>| {
-            next = match (next, due) {
-                (Some(next), Some(due)) => Some(next.min(due)),
-                (next, due) => next.or(due),
-            };
-        };
-        let mut active = self.rx_active;
-        while active != 0 {
-            let queue = active.trailing_zeros();
-            active &= active - 1;
-            let ring = &mut self.rx[queue as usize];
-            if ring.run(host) {
-                self.interrupts
-                    .queue_event(host, &self.registers, queue, Direction::Rx);
-            }
-            let due = self.rx[queue as usize].next(host);
-            if due.is_none() {
-                self.rx_active &= !(1 << queue);
-            }
-            at_latest(due);
-        }
-        at_latest(self.next_tx(host));
-        at_latest(self.interrupts.run(host, &self.registers));
-        next
+        let due = [
+            more.then_some(host.now),
+            self.run_rx(host),
+            self.tx_active.next_tx(&self.tx, host),
+            self.interrupts.run(host, &self.registers),
+        ];
+        due.into_iter().flatten().min()
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         self.totals.list()
-    }
-}
-
-impl Ixgbe {
-    /// When the earliest Tx queue has something to do that waits for time alone.
-    fn next_tx(&self, host: &Host) -> Option<Instant> {
-        let active = self.tx_active;
-        (0..QUEUES)
-            .filter(|queue| active & 1 << queue != 0)
-            .filter_map(|queue| self.tx[queue].next(host))
-            .filter(|due| *due > host.now)
-            .min()
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Registers of the 82599 as data.
 //!
-//! Sections are those of the Intel 82599 10 GbE Controller data sheet, 8.2.3.x;
-//! where a row serves a reader of the 82598 layout (`ethtool -d`), it says so.
+//! Sections are those of the Intel 82599 10 GbE Controller data sheet, 8.2.3.x. Rows for
+//! the 82598 layout (`ethtool -d`) are marked.
 
 pub use crate::chip::registers::Registers;
 use crate::chip::registers::{ALL, Access, Row, many, one};
@@ -12,10 +12,10 @@ use Access::{Rc, Ro, Rw};
 /// Bytes of BAR 0 that hold registers.
 pub const SPACE: u32 = 0x20000;
 
-/// Bits of the high register of a counter of octets, which has 36 (8.2.3.23).
+/// Bits of the high register of a 36-bit counter of octets (8.2.3.23).
 pub const OCTETS_HIGH: u32 = 0xF;
 
-/// Names for the offsets that code uses; the first one of an array.
+/// Offsets by name; of an array, that of the first register.
 #[rustfmt::skip]
 #[allow(missing_docs)]
 pub mod at {
@@ -115,7 +115,7 @@ pub mod at {
     pub const EITR_HIGH: u32 = 0x12300;
 }
 
-/// All registers that the model has.
+/// All registers of the model.
 #[rustfmt::skip]
 pub const TABLE: &[Row] = &[
     // 8.2.3.1 General control
@@ -503,7 +503,7 @@ pub const TABLE: &[Row] = &[
     many("PFMRVM", 0x0F630, 4, 8, ALL, 0),
 ];
 
-/// The registers after power on.
+/// The registers after power-on.
 pub fn new() -> Registers {
     Registers::new(TABLE, SPACE)
 }
@@ -511,27 +511,15 @@ pub fn new() -> Registers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chip::registers::tests::assert_unique;
     use crate::event::{Event, Events};
 
     #[test]
     fn table_has_no_register_twice() {
-        let mut names = vec![None; (SPACE / 4) as usize];
-        for row in TABLE {
-            assert!(row.offset % 4 == 0 && row.stride % 4 == 0, "{}", row.name);
-            for index in 0..row.count {
-                let word = ((row.offset + index * row.stride) / 4) as usize;
-                assert!(word < (SPACE / 4) as usize, "{} {index}", row.name);
-                if let Some(other) = names[word].replace(row.name) {
-                    // Tx queues 16 and up share the layout of the first 16
-                    assert!(
-                        other == "QPTC" || row.name == "QPTC 16-127",
-                        "{} and {other} at {:#x}",
-                        row.name,
-                        word * 4
-                    );
-                }
-            }
-        }
+        // Tx queues 16 and up share the layout of the first 16
+        assert_unique(TABLE, SPACE, |first, second| {
+            first == "QPTC" || second == "QPTC 16-127"
+        });
     }
 
     #[test]

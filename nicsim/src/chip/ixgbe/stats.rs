@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Statistics (data sheet 8.2.3.23): the registers that reads clear, and totals since
-//! start beside them.
+//! Statistics (data sheet 8.2.3.23): registers that are cleared by reads, and totals
+//! since start.
 
 use super::regs::{OCTETS_HIGH, Registers, at};
 use crate::chip::totals::totals;
@@ -8,25 +8,25 @@ use crate::frame;
 
 /// Octets are counted with the CRC.
 const CRC: u32 = 4;
-/// Queues that have counters of their own for Rx.
+/// Queues with Rx counters.
 const QUEUES: u32 = 16;
 
 totals! {
-    /// Frames from the wire, whatever became of them.
+    /// Frames from the wire, before any check.
     rx_wire,
     /// Frames in the guest's buffers.
     rx_frames,
     /// Their bytes, without CRC.
     rx_bytes,
-    /// Frames while link or receiver were off.
+    /// Frames while the link or the receiver was off.
     rx_disabled,
-    /// Frames that no filter wanted.
+    /// Frames that no filter accepted.
     rx_filtered,
-    /// Frames too long or too short.
+    /// Frames of invalid length.
     rx_bad_length,
-    /// Frames that found the packet buffer full.
+    /// Frames dropped because the packet buffer was full.
     rx_missed,
-    /// Frames dropped for want of descriptors, or for a queue that is off.
+    /// Frames dropped because of a shortage of descriptors or a disabled queue.
     rx_no_descriptor,
     /// Frames dropped by a flow director filter.
     rx_fdir_dropped,
@@ -66,7 +66,7 @@ fn count_cast(registers: &mut Registers, frame: &[u8], broadcast: u32, multicast
     }
 }
 
-/// A frame came from the wire.
+/// A frame arrived from the wire.
 pub fn arrived(registers: &mut Registers, frame: &[u8]) {
     registers.count(at::TPR, 1);
     octets(registers, at::TORL, frame.len() as u32 + CRC);
@@ -90,14 +90,14 @@ pub fn delivered(registers: &mut Registers, queue: u32, length: usize) {
     }
 }
 
-/// It was dropped for want of descriptors in `queue`.
+/// It was dropped: `queue` had no descriptors.
 pub fn dropped(registers: &mut Registers, queue: u32) {
     if queue < QUEUES {
         registers.count(at::RX_LOW + 0x430 + 0x40 * queue, 1);
     }
 }
 
-/// What the port counts of any frame that it sends.
+/// Counts a transmitted frame for the port.
 fn transmitted(registers: &mut Registers, frame: &[u8]) {
     let length = frame.len() as u32;
     registers.count(at::GPTC, 1);
@@ -107,7 +107,7 @@ fn transmitted(registers: &mut Registers, frame: &[u8]) {
     count_cast(registers, frame, at::BPTC, at::MPTC);
 }
 
-/// A pause frame went out, counted in `kind`. It is also one of the frames sent: drivers
+/// Counts a transmitted pause frame in `kind`. It is also one of the frames sent: drivers
 /// subtract those from their counters.
 pub fn pause_sent(registers: &mut Registers, kind: u32) {
     const LENGTH: usize = 60;
@@ -117,7 +117,7 @@ pub fn pause_sent(registers: &mut Registers, kind: u32) {
     transmitted(registers, &frame);
 }
 
-/// A frame of `queue` went out.
+/// A frame of `queue` was sent.
 pub fn sent(registers: &mut Registers, queue: u32, frame: &[u8]) {
     let length = frame.len() as u32;
     transmitted(registers, frame);

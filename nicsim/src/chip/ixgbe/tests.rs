@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The chip as a driver sees it: registers, rings in guest memory, interrupts.
+//! The chip from the driver's point of view: registers, rings in guest memory,
+//! interrupts.
 
 use std::time::Duration;
 
@@ -249,7 +250,7 @@ fn a_full_packet_buffer_misses_and_pauses_the_peer() {
     machine.set(at::RX_LOW + 0x18, 40);
     assert!(!machine.chip.sends_pause());
     assert_eq!(machine.get(at::LXONTXC), 1);
-    // Drivers take pause frames for some of these
+    // Drivers subtract pause frames from these
     assert_eq!(machine.get(at::GPTC), 2);
     assert_eq!(machine.get(at::MPTC), 2);
     assert_eq!(machine.get(at::PTC64), 2);
@@ -257,7 +258,7 @@ fn a_full_packet_buffer_misses_and_pauses_the_peer() {
 }
 
 #[test]
-fn no_dma_after_disable_was_answered() {
+fn no_dma_after_a_queue_reads_as_disabled() {
     let late = Timing {
         writeback_group: u32::MAX,
         writeback_delay: Duration::from_secs(1),
@@ -272,8 +273,8 @@ fn no_dma_after_disable_was_answered() {
     machine.set(at::TX + 0x28, 0);
     machine.set(at::RX_LOW + 0x28, 0);
     assert_eq!(machine.get(at::TX + 0x28) & ENABLE, 0);
-    assert!(machine.tx_done(0), "complete before the answer");
-    machine.host.memory.clear(); // the driver frees it all: any DMA is a fault now
+    assert!(machine.tx_done(0), "complete before the queue is disabled");
+    machine.host.memory.clear(); // the driver frees its memory: any DMA is a fault
     machine.host.now += Duration::from_secs(2);
     machine.chip.run(&mut machine.host);
     machine.chip.receive(&mut machine.host, &broadcast(60));
@@ -281,7 +282,7 @@ fn no_dma_after_disable_was_answered() {
 }
 
 #[test]
-fn late_write_back_comes_in_groups_or_when_it_is_due() {
+fn late_write_back_in_groups_or_when_due() {
     let late = Timing {
         writeback_group: 4,
         writeback_delay: Duration::from_millis(1),
@@ -301,7 +302,7 @@ fn late_write_back_comes_in_groups_or_when_it_is_due() {
 }
 
 #[test]
-fn tail_is_acted_on_late() {
+fn tail_is_processed_late() {
     let late = Timing {
         tail_delay: Duration::from_micros(50),
         ..Timing::LOCKSTEP
@@ -317,7 +318,7 @@ fn tail_is_acted_on_late() {
 }
 
 #[test]
-fn loopback_goes_back_into_the_receiver() {
+fn loopback_reaches_the_receiver() {
     let mut machine = Machine::new(Timing::LOCKSTEP);
     machine.set(at::HLREG0, 0x0001_0C0B | HLREG0_LPBK);
     machine
@@ -363,7 +364,7 @@ fn reset_stops_everything_and_keeps_the_address() {
 }
 
 #[test]
-fn semaphore_is_taken_by_a_read() {
+fn semaphore_is_acquired_by_a_read() {
     let mut machine = Machine::new(Timing::LOCKSTEP);
     assert_eq!(machine.get(at::SWSM) & 1, 0);
     assert_eq!(machine.get(at::SWSM) & 1, 1);
@@ -381,7 +382,7 @@ fn registers_with_two_addresses() {
 }
 
 #[test]
-fn nonsense_is_counted_and_harmless() {
+fn invalid_accesses_are_counted_and_harmless() {
     let mut machine = Machine::new(Timing::LOCKSTEP);
     machine.set(at::TX + 0x18, ENTRIES);
     assert_eq!(machine.host.events.count(Event::TailBeyondRing), 1);
