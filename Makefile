@@ -31,17 +31,17 @@ shell: ## a shell in the patched kernel with two ports of each card (exit leaves
 deb: ## Debian packages of the patched kernel, in out/deb (CONFIG=lab: a small one, in out/deb-lab)
 	@lab/deb.sh
 
-tree: ## the kernel as a git tree in out/linux: the base, then one commit per entry
+tree: ## the kernel as a git tree in out/linux: the base, then one commit per mail
 	@lab/tree.sh
 
-refresh: ## write the commits of out/linux back into patches and files
+refresh: ## write the commits of out/linux back as mails, with the files that result
 	@lab/enter.sh python3 /src/lab/series.py refresh
 
-series: ## the mail-ready series, in out/series
+series: ## each section as mails ready to be sent, in out/series
 	@rm -rf out/series
 	@lab/enter.sh python3 /src/lab/series.py series --out /out/series
 
-bisect: ## every prefix of the series builds without a new warning
+bisect: ## every prefix of the series builds without a new warning, its user space too
 	@lab/bisect.sh
 
 clean: ## remove out/

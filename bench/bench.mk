@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The plugin, the BPF programs and the xdpsock of the benchmark. In the lab:
+# Builds the plugin, the BPF programs and the xdpsock of the benchmark. In the lab:
 #   make -f /src/bench/bench.mk O=/out/bench
 
 O ?= /out/bench

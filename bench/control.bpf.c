@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The controls: programs that no feature of this patchset may make dearer */
+/* The controls: programs whose cost no feature of this patchset may raise */
 #include <linux/bpf.h>
 #include <linux/types.h>
 #include <stdbool.h>
@@ -42,7 +42,7 @@ int control_tx(struct xdp_md *ctx)
 	return swap_macs(ctx) ? XDP_TX : XDP_DROP;
 }
 
-/* Back out of the same port */
+/* To the port that it came from */
 SEC("xdp_redirect")
 int control_redirect(struct xdp_md *ctx)
 {

@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A plugin of QEMU that counts executed instructions per block of code, between two
- * points that are given in packets.
+ * A QEMU plugin that counts executed instructions per block of code, between two points
+ * that are given in packets.
  *
  *   -plugin count.so,dir=BOOT,out=FOLDER[,cores=N][,lines=on]
  *
  * BOOT has the sockets control.sock of nicsim and bench.sock, the other end of a serial
- * port of the guest. There the guest asks for a measurement in one line
+ * port of the guest. The guest requests a measurement by one line on that port:
  *
  *   NAME COUNTER WARMUP PACKETS PORT...
  *
  * COUNTER is a key of nicsim's counters, to_chip or from_chip, added up over all ports, or
- * @ADDRESS, in hexadecimal: a packet is when the block there is entered.
- * Once the guest has gone to sleep, the plugin starts the generators of these PORTs. Each
- * SAMPLE instructions it asks nicsim for the counters, while the guest stands still. After
- * WARMUP packets it begins to count, after PACKETS more it writes FOLDER/NAME.blocks, stops
- * the generators and answers `done`. So nothing but the program that is measured runs in
- * between, and that need not know.
+ * @ADDRESS, in hexadecimal: a packet is an entry of the block at that address.
+ * Once the guest is asleep, the plugin starts the generators of these PORTs. Every SAMPLE
+ * instructions it reads nicsim's counters, while the guest is stopped. After WARMUP packets
+ * it starts to count; after PACKETS more it writes FOLDER/NAME.blocks, stops the generators
+ * and replies `done`. Only the measured program runs in between, without instrumentation.
  *
- * FOLDER/NAME.blocks: a line of JSON with what was counted as a whole, then for each block
- * that ran: vCPU, address of its first instruction, times entered, instructions executed.
+ * FOLDER/NAME.blocks: a line of JSON with the totals, then for each block that ran: vCPU,
+ * address of its first instruction, number of entries, instructions executed.
  * Only the first N vCPUs count, by default one.
  *
- * With lines=on three more numbers of each block say what its loads and stores met, in lines
- * of 64 bytes of physical memory:
- *  - lines that went from vCPU 0 to 1 or back: those that the other vCPU wrote last, and that
- *    this one has not touched since, as if caches held everything;
+ * With lines=on each block has three more numbers about its loads and stores, in lines of
+ * 64 bytes of physical memory:
+ *  - lines transferred between vCPU 0 and 1: those that the other vCPU wrote last and that
+ *    this one has not accessed since, as if caches were unlimited;
  *  - misses of a level 1 and of a level 2 cache of each vCPU (struct cache_model).
- * What a card reads and writes is not seen. This makes the guest slower by some factor.
+ * DMA is not included. This makes the guest several times slower.
  *
- * QEMU has to run all vCPUs in one thread (-icount): there are no locks. In that thread QEMU 11.1
- * takes the vCPU that it translates a block for as the one that runs it: with several of them,
- * callbacks are told a wrong one, and counters inline crash. Then the vCPU is known by its
- * registers, and blocks are counted by a callback.
+ * QEMU has to run all vCPUs in one thread (-icount), because there are no locks. In that thread
+ * QEMU 11.1 treats the vCPU that a block is translated on as the one that executes it. With
+ * several vCPUs, callbacks get a wrong vCPU index, and inline counters crash. The plugin then
+ * identifies the vCPU by its registers and counts blocks in a callback.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -45,9 +44,9 @@
 
 #include "qemu_plugin.h"
 
-/* Some batches of 64 packets; asking nicsim takes as long as some 5000 instructions */
+/* Some batches of 64 packets; a request to nicsim takes as long as some 5000 instructions */
 #define SAMPLE 100000
-/* Samples from the request on, until nothing else runs in the guest */
+/* Samples from the request until nothing else runs in the guest */
 #define SETTLE 300
 #define MAX_BLOCKS 524288U		/* a power of 2 */
 
@@ -58,7 +57,7 @@ struct block_count {
 	__u64 insns;
 };
 
-/* Of a line of memory: which vCPU wrote it last, and which have its contents */
+/* State of a line of memory: which vCPU wrote it last, and which have accessed it since */
 #define LINE_BITS 6
 #define NUM_LINES (1ULL << (32 - LINE_BITS))
 #define MAX_CORES 2
@@ -66,7 +65,7 @@ struct block_count {
 #define HELD_BY(vcpu) (4U << (vcpu))
 static __u8 *lines;
 
-/* Several vCPUs: the addresses of their own data in the kernel, in their order */
+/* With several vCPUs: the addresses of their per-CPU data, in ascending order */
 #define MAX_VCPUS 64
 #define KERNEL_IMAGE 0xffffffff80000000
 #define MODULES 0xffffffffa0000000
@@ -77,12 +76,12 @@ static struct glib_bytes *register_value;
 
 struct block {
 	unsigned int number, insns;
-	__u64 first, last;		/* instruction */
+	__u64 first, last;		/* address of the first, last instruction */
 };
 
 /*
- * What each vCPU runs, if there are several. QEMU gives a block up in front of an access to a
- * device that is not its last instruction, and goes on behind that in another one.
+ * The current block of each vCPU, if there are several. QEMU aborts a block at an access to a
+ * device that is not its last instruction, and continues with another block behind that.
  */
 static struct {
 	const struct block *block;
@@ -90,7 +89,7 @@ static struct {
 } running[MAX_VCPUS];
 static unsigned int running_vcpu;
 
-/* Caches of data, 64 bytes a line, each set with the line that was used last in front */
+/* Data caches with lines of 64 bytes; each set has the most recently used line first */
 #define LEVELS 2
 static const struct cache_size {
 	unsigned int sets, ways;
@@ -106,9 +105,9 @@ struct cache_model {
 	struct line_count blocks[MAX_BLOCKS];
 };
 
-/* The element of a vCPU in the scoreboard; block 0 takes those that found no place */
+/* A vCPU's element of the scoreboard; block 0 is for those that do not fit into the table */
 struct counts {
-	__u64 since_sample;		/* of the first one, if there are several */
+	__u64 since_sample;		/* of all vCPUs in the first one, if there are several */
 	struct block_count blocks[MAX_BLOCKS];
 };
 
@@ -117,7 +116,7 @@ enum state { WAITING, SETTLING, WARMING_UP, COUNTING };
 static struct {
 	char dir[80];
 	char out[80];
-	struct qemu_plugin_scoreboard *score;	/* or, with several vCPUs: */
+	struct qemu_plugin_scoreboard *score;	/* with one vCPU; otherwise counts */
 	struct counts *counts[MAX_CORES];
 	unsigned int cores;
 	struct cache_model *caches[MAX_CORES];	/* with lines=on */
@@ -126,16 +125,16 @@ static struct {
 	enum state state;
 	char name[80];
 	char counter[32];
-	__u64 address;				/* in place of it, or 0 */
-	__u64 warmup, packets;		/* as asked for */
+	__u64 address;				/* block to count instead, or 0 */
+	__u64 warmup, packets;		/* as requested */
 	char ports[32];
 	unsigned int settle;			/* samples until the generators start */
-	__u64 first_packet, begin;		/* counter when asked, when counting began */
-	/* While counting: times a vCPU halted, samples, those of them without a backlog */
+	__u64 first_packet, begin;		/* counter at the request, when counting began */
+	/* While counting: halts of a vCPU, samples, samples without a pending packet */
 	__u64 idle, samples, starved;
 } bench = { .cores = 1, .control = -1, .guest = -1 };
 
-/* Of the blocks, by their numbers; 0 is a free place */
+/* A hash table of block addresses, indexed by block number; 0 is a free entry */
 static __u64 addresses[MAX_BLOCKS];
 
 static void fail(const char *what)
@@ -165,7 +164,7 @@ static int connect_to(const char *name)
 	return fd;
 }
 
-/* The sum of all numbers that stand behind the key in a line of JSON */
+/* The sum of all values of the key in a line of JSON */
 static __u64 sum_of(const char *json, const char *key)
 {
 	char quoted[40];
@@ -179,7 +178,7 @@ static __u64 sum_of(const char *json, const char *key)
 	return sum;
 }
 
-/* Gives nicsim a command; returns its answer, a line */
+/* Sends a command to nicsim; returns the reply, one line */
 static const char *tell(const char *command)
 {
 	static char answer[65536];
@@ -199,7 +198,7 @@ static const char *tell(const char *command)
 	return answer;
 }
 
-/* All generators that were asked for: start or stop */
+/* Starts or stops all requested generators */
 static void generators(const char *verb)
 {
 	char command[80];
@@ -214,7 +213,7 @@ static void generators(const char *verb)
 
 static __u64 times_entered(__u64 address);
 
-/* The packets so far; whether none waits at the ports, though a generator runs */
+/* Number of packets so far; @starved: none is pending at the ports, though a generator runs */
 static __u64 packets_now(bool *starved)
 {
 	const char *answer;
@@ -228,7 +227,7 @@ static __u64 packets_now(bool *starved)
 	return sum_of(answer, bench.counter);
 }
 
-/* Whether the guest has asked for a measurement */
+/* Whether the guest has requested a measurement */
 static bool asked(void)
 {
 	static char line[256];
@@ -258,7 +257,7 @@ static struct counts *counts_of(unsigned int vcpu)
 	return bench.score ? qemu_plugin_scoreboard_find(bench.score, vcpu) : bench.counts[vcpu];
 }
 
-/* Blocks that start at the same address, in whatever process, are one */
+/* Blocks with the same start address in different processes are not distinguished */
 static unsigned int block_number(__u64 address)
 {
 	unsigned int i = (address * 0x9e3779b97f4a7c15) >> 45;
@@ -276,7 +275,7 @@ static unsigned int block_number(__u64 address)
 	return i;
 }
 
-/* Since counting began, or before that since the guest was started */
+/* Since the start of counting or, before that, of the guest */
 static __u64 times_entered(__u64 address)
 {
 	unsigned int number = block_number(address);
@@ -412,8 +411,8 @@ static __u64 read_register(struct qemu_plugin_register *handle)
 	return value;
 }
 
-/* A vCPU that has not been seen yet; returns its place */
-static unsigned int note_own_data(__u64 address)
+/* Records a vCPU that has not been seen yet; returns its index */
+static unsigned int record_own_data(__u64 address)
 {
 	unsigned int i = num_own;
 
@@ -425,7 +424,10 @@ static unsigned int note_own_data(__u64 address)
 	return i;
 }
 
-/* The vCPU that runs; Linux lays their data out in their order, the first one boots without */
+/*
+ * The current vCPU. Linux orders per-CPU data by CPU number; the first CPU boots without its own
+ * data.
+ */
 static unsigned int current_vcpu(void)
 {
 	__u64 address = read_register(gs_base);
@@ -438,7 +440,7 @@ static unsigned int current_vcpu(void)
 		if (own_data[i] == address)
 			return i;
 	}
-	return note_own_data(address);
+	return record_own_data(address);
 }
 
 static void find_registers(unsigned int vcpu, void *data)
@@ -456,7 +458,7 @@ static void find_registers(unsigned int vcpu, void *data)
 	}
 }
 
-/* Whether a set does not have the line; it has it then, in place of that used longest ago */
+/* Whether the line is not in the set; inserts it in place of the least recently used one */
 static bool misses(__u32 *set, unsigned int ways, __u32 line)
 {
 	unsigned int i = 0;
@@ -470,7 +472,7 @@ static bool misses(__u32 *set, unsigned int ways, __u32 line)
 	return missed;
 }
 
-/* A line that the other vCPU wrote is in none of these caches any more */
+/* @gone: the other vCPU wrote the line, so it is in none of these caches */
 static void look_up(struct cache_model *caches, struct line_count *count, __u32 line, bool gone)
 {
 	for (int level = 0; level < LEVELS; level++) {
@@ -483,7 +485,7 @@ static void look_up(struct cache_model *caches, struct line_count *count, __u32 
 	}
 }
 
-/* A load or store of the block with this number */
+/* Called on each load or store of the block with this number */
 static void touched(unsigned int vcpu, qemu_plugin_meminfo_t info, __u64 vaddr, void *number)
 {
 	const struct qemu_plugin_hwaddr *hwaddr;
@@ -527,7 +529,7 @@ static void met_device(unsigned int vcpu, qemu_plugin_meminfo_t info, __u64 vadd
 	running[running_vcpu].met_device |= hwaddr && qemu_plugin_hwaddr_is_io(hwaddr);
 }
 
-/* Whether a block is the rest of one that has been counted as a whole */
+/* Whether a block is the remainder of an aborted one, which was counted as a whole */
 static bool is_rest(const struct block *block)
 {
 	const struct block *before = running[running_vcpu].block;
@@ -554,7 +556,7 @@ static void entered_block(unsigned int vcpu, void *data)
 	static unsigned int left_out;
 	const struct block *block = data;
 
-	/* Until then it is enough to meet each vCPU now and then */
+	/* Before warm-up, sample blocks only to discover all vCPUs */
 	if (bench.state >= WARMING_UP)
 		count_block(block);
 	else if (left_out++ % 64 == 0)
@@ -564,7 +566,7 @@ static void entered_block(unsigned int vcpu, void *data)
 		sample(vcpu, NULL);
 }
 
-/* Drivers, which access devices, are modules */
+/* Only drivers access devices, and they are modules */
 static void count_blocks(struct qemu_plugin_tb *tb, size_t n, size_t number)
 {
 	struct block *block = zeroed(1, sizeof(*block));
@@ -579,7 +581,7 @@ static void count_blocks(struct qemu_plugin_tb *tb, size_t n, size_t number)
 						 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
 }
 
-/* Instructions one by one: QEMU starts a block anew behind an access to a device */
+/* Counts each instruction, as QEMU may abort a block at an access to a device */
 static void count_insns(struct qemu_plugin_tb *tb, size_t n, size_t number)
 {
 	struct qemu_plugin_u64 since_sample = entry(offsetof(struct counts, since_sample));

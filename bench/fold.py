@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From addresses of blocks to functions: what bench/count.c wrote, folded by symbol tables.
+"""Map the block addresses that bench/count.c wrote to functions.
 
-Kernel addresses are looked up in the kernel's System.map and what the guest saw in
-/proc/kallsyms of modules and BPF programs; user addresses in the symbol tables of the files
-that /proc/PID/maps of the measured process names.
+Kernel addresses are looked up in the kernel's System.map and, for modules and BPF programs, in the
+guest's /proc/kallsyms; user addresses in the symbol tables of the files in /proc/PID/maps of the
+measured process.
 """
 
 import bisect
@@ -17,10 +17,10 @@ KERNEL = 1 << 63
 
 
 class Symbols:
-    """Addresses in order, each with a name, and a size unless it holds up to the next one."""
+    """Sorted addresses, each with a name and a size; without a size, it extends to the next one."""
 
     def __init__(self, symbols):
-        # Of several names of an address the first one by alphabet, without leading underscores
+        # Of several names of an address, the first in alphabetical order; leading underscores last
         found = {}
         for address, name, size in sorted(
                 symbols, key=lambda symbol: (symbol[0], symbol[1].startswith("_"), symbol[1])):
@@ -30,7 +30,7 @@ class Symbols:
         self.sizes = [size for _, size in found.values()]
 
     def find(self, address):
-        """Return the symbol that holds at the address, or None."""
+        """Return the symbol at the address, or None."""
         place = bisect.bisect_right(self.addresses, address) - 1
         if place < 0:
             return None
@@ -41,7 +41,7 @@ class Symbols:
 
 
 def parse_symbols(text):
-    """Read lines of System.map, kallsyms or nm -S: address, size if nm, type, name, [module]."""
+    """Parse System.map, kallsyms or nm -S: address, size (nm only), type, name, [module]."""
     for line in text.splitlines():
         words = line.split()
         size = int(words.pop(1), 16) if len(words) > 1 and len(words[1]) > 1 else None
@@ -51,14 +51,14 @@ def parse_symbols(text):
 
 @functools.cache
 def kernel_symbols(system_map, kallsyms):
-    """Return the symbols of kernel, modules and BPF programs."""
+    """Return the symbols of the kernel, modules and BPF programs."""
     return Symbols([*parse_symbols(Path(system_map).read_text()),
                     *parse_symbols(kallsyms)])
 
 
 @functools.cache
 def elf_symbols(path):
-    """Return the symbols of an ELF file; of a stripped one those that are exported."""
+    """Return the symbols of an ELF file; of a stripped one, the exported ones."""
     symbols = []
     for option in [], ["-D"]:
         done = subprocess.run(["nm", "-S", *option, "--defined-only", path],
@@ -69,14 +69,14 @@ def elf_symbols(path):
 
 @functools.cache
 def elf_segments(path):
-    """Return (offset in the file, address) of what is loaded from an ELF file."""
+    """Return (offset in the file, address, size) of each segment loaded from an ELF file."""
     done = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True, check=False)
     words = (line.split() for line in done.stdout.splitlines())
     return [(int(w[1], 16), int(w[2], 16), int(w[4], 16)) for w in words if w[:1] == ["LOAD"]]
 
 
 class Process:
-    """The executable mappings of a process, then those of others."""
+    """The executable mappings of a process, then those of other processes."""
 
     def __init__(self, maps):
         self.mappings = []
@@ -88,7 +88,7 @@ class Process:
             self.mappings.append((start, end, int(words[2], 16), words[5]))
 
     def find(self, address):
-        """Return the function, or the file where that is all that is known."""
+        """Return the function and its file, or the file alone if there is no symbol."""
         for start, end, offset, path in self.mappings:
             if start <= address < end:
                 symbol = self.symbol(path, address - start + offset)
@@ -108,7 +108,7 @@ class Counts:
     """The counts of one measurement."""
 
     def __init__(self, stem, system_map, cores=1):
-        """Read STEM.blocks, of so many cores, and what the guest knows of its addresses."""
+        """Read STEM.blocks of the first cores, and the guest's address tables."""
         lines = Path(f"{stem}.blocks").read_text().splitlines()
         self.total = json.loads(lines[0])
         blocks = [(int(cpu), int(address, 16), *map(int, counts))
@@ -120,28 +120,28 @@ class Counts:
 
     @property
     def packets(self):
-        """Packets between the marks."""
+        """Number of packets counted."""
         return self.total["packets"]
 
     def lines(self):
-        """Return what loads and stores met in caches, per packet."""
+        """Return cache line transfers and misses per packet."""
         names = ("line_transfers_per_pkt", "l1_misses_per_pkt", "l2_misses_per_pkt")
         return {name: met / self.packets for name, met in zip(names, self.met)}
 
     def insns(self, kernel):
-        """Return instructions per packet in the kernel, or in user space."""
+        """Return instructions per packet in the kernel or in user space."""
         return sum(insns for _, address, _, insns in self.blocks
                    if (address >= KERNEL) == kernel) / self.packets
 
     def entered(self, matches):
-        """Return how often per packet kernel functions were called whose name matches."""
+        """Return calls per packet of the kernel functions whose name matches."""
         starts = {address for address, name in zip(self.kernel.addresses, self.kernel.names)
                   if matches(name)}
         return sum(entered for _, address, entered, _ in self.blocks
                    if address in starts) / self.packets
 
     def functions(self):
-        """Return (instructions per packet, "kernel" or "user", function), dearest first."""
+        """Return (instructions per packet, "kernel" or "user", function), in descending order."""
         sums = defaultdict(int)
         for _, address, _, insns in self.blocks:
             if address >= KERNEL:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is measured: network cards, contestants, workloads, and which of them together."""
+"""The cells of the benchmark: combinations of NIC, contestant and workload."""
 
-# The ports that each guest has: the model of nicsim, the driver of Linux
+# The ports of each guest: model of nicsim, Linux driver
 PORTS = (("x710", "i40e"), ("x710", "i40e"), ("82599", "ixgbe"), ("82599", "ixgbe"))
-# Those of a card; a workload takes as many as it needs
+# Ports of a NIC; a workload takes as many as it needs
 NICS = {"ixgbe": (2, 3), "i40e": (0, 1), "i40e-ixgbe": (0, 2), "veth": ()}
-CARDS = ("ixgbe", "i40e")
+CHIPS = ("ixgbe", "i40e")
 
-# A new contestant is a row here; picture and tables have them in this order.
+# A new contestant is a row here; the picture and the tables use this order.
 XDPSOCK = {"program": "xdpsock", "workloads": ("rxdrop", "l2fwd", "txonly", "fwd")}
 ATTACH = {**XDPSOCK, "kernel": "patched", "options": ("--attach", "--force")}
 TESTPMD = {**XDPSOCK, "program": "testpmd", "kernel": "base"}
@@ -23,62 +23,62 @@ CONTESTANTS = {
     "dpdk-af_xdp": {**AF_XDP, "kernel": "base"},
     "dpdk-af_xdp-patched": {**AF_XDP, "kernel": "patched"},
     "dpdk-scalar": {**TESTPMD, "options": ("--force-max-simd-bitwidth=64",)},
-    # With i40e see VARIATIONS
+    # For i40e see VARIATIONS
     "dpdk-vector": {**TESTPMD, "nics": ("ixgbe",)},
-    # Frames go on as they are: this mode does not touch them. With ixgbe it stands still.
+    # This mode forwards frames unmodified. With ixgbe it crashes.
     "dpdk-recycle": {**TESTPMD, "forward": "recycle_mbufs", "workloads": ("l2fwd", "fwd"),
                      "nics": ("i40e",)},
     "base-control": {**CONTROL, "kernel": "base"},
     "patched-control": {**CONTROL, "kernel": "patched"},
 }
-# Ports; and by what the batch is divided for the budget of a poll. A system call polls the driver
-# twice: so it receives a batch, as much as it sends. Else the Rx ring of the socket fills up, and
-# the driver receives a frame in vain in each poll.
+# Number of ports; divisor of the batch for the budget of a poll. A system call polls the driver
+# twice; forwarding has to receive as many packets as it sends. Otherwise the Rx ring of the socket
+# fills up, and the driver drops a frame per poll.
 WORKLOADS = {"rxdrop": (1, 1), "l2fwd": (1, 2), "txonly": (1, 1), "fwd": (2, 2),
              "xdp_drop": (1, 1), "xdp_tx": (1, 1), "xdp_redirect": (1, 1)}
 
-# The same for all unless said: descriptors of the hardware rings and of the socket's, chunks of
-# the umem; of the socket's only, if there is a ring
+# Defaults. "descriptors" is the size of the device rings and, unless "ring" is set, of the socket
+# rings; "frames" is the number of chunks of the umem
 COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "ring": None,
           "frames": 4096, "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000,
           "repeat": 3, "caches": False}
-# Of these, what may vary
+# The defaults that VARIATIONS may change
 SIZES = ("cores", "queues", "mode", "frame", "batch", "frames", "ring")
-# Of the generator: with one queue, with several
+# Flows of the generator: with one queue, with several
 FLOWS = (1, 4096)
-# Beyond the usual cells, run once: cards, workload, contestants, what is not as usual
+# The cells beyond the usual ones, which run once: NICs, workload, contestants, changed defaults
 TWO = ("base-xskmap", "attach")
 THREE = ("base-xskmap", "patched-off", "attach")
 SENDING = ("base-xskmap", "attach", "attach-inorder")
 FORWARDING = (*SENDING, "all")
 COPY = {"program": "veth", "descriptors": 8192, "frames": 16384, "packets": 30000}
-# Chunks for each of many queues: the kernel has 120 bytes for each chunk of the umem and queue
+# Chunks per queue with many queues: the kernel needs 120 bytes per chunk of the umem and queue
 MANY = {"descriptors": 512, "frames": 1024}
 VARIATIONS = (
-    (CARDS, "rxdrop", TWO, {"batch": 256}),
-    (CARDS, "l2fwd", FORWARDING, {"batch": 256}),
-    (CARDS, "l2fwd", FORWARDING, {"frame": 1518}),
-    (CARDS, "l2fwd", FORWARDING, {"frame": "imix"}),
+    (CHIPS, "rxdrop", TWO, {"batch": 256}),
+    (CHIPS, "l2fwd", FORWARDING, {"batch": 256}),
+    (CHIPS, "l2fwd", FORWARDING, {"frame": 1518}),
+    (CHIPS, "l2fwd", FORWARDING, {"frame": "imix"}),
     *((("i40e",), workload, contestants, {"frames": frames, "caches": True})
       for frames in (2048, 16384, 65536)
       for workload, contestants in (("rxdrop", TWO), ("l2fwd", FORWARDING))),
-    # Sockets on one umem, one for each queue, all on one core; fwd has twice as many
-    *((CARDS, "rxdrop", TWO, {"queues": queues}) for queues in (2, 4)),
-    *((CARDS, "l2fwd", FORWARDING, {"queues": queues}) for queues in (2, 4)),
+    # One socket per queue on a shared umem, all on one core; fwd has twice as many
+    *((CHIPS, "rxdrop", TWO, {"queues": queues}) for queues in (2, 4)),
+    *((CHIPS, "l2fwd", FORWARDING, {"queues": queues}) for queues in (2, 4)),
     *((("i40e",), "l2fwd", FORWARDING, {"queues": queues, **MANY}) for queues in (1, 4, 16)),
     (("i40e",), "fwd", FORWARDING, {"queues": 16, **MANY}),
-    # In order, the ring limits the frames in flight: as many slots as a batch, half and twice the
-    # device's
-    *((CARDS, "txonly", ("attach-inorder",), {"ring": ring}) for ring in (64, 512, 2048)),
-    # DPDK's vector path for i40e refills 32 descriptors each time it is called, however many
-    # packets it is asked for: with more, its ring runs empty, and it takes what is not there
+    # In order, the socket's Tx ring limits the frames in flight: a batch, half and twice the size
+    # of the device ring
+    *((CHIPS, "txonly", ("attach-inorder",), {"ring": ring}) for ring in (64, 512, 2048)),
+    # DPDK's vector path for i40e refills 32 descriptors per call. With larger bursts its ring runs
+    # empty, and it receives packets that do not exist
     *((("i40e",), workload, ("dpdk-scalar", "dpdk-vector"), {"batch": 32})
       for workload in XDPSOCK["workloads"]),
     (("i40e-ixgbe",), "fwd", ("dpdk-scalar", "dpdk-vector"), {"batch": 32}),
-    # The driver polls on one core, by interrupts, the program spins on the other
-    (CARDS, "rxdrop", TWO, {"cores": 2}),
-    (CARDS, "txonly", SENDING, {"cores": 2}),
-    (CARDS, "l2fwd", FORWARDING, {"cores": 2}),
+    # The driver runs interrupt-driven on one core, the program spins on the other
+    (CHIPS, "rxdrop", TWO, {"cores": 2}),
+    (CHIPS, "txonly", SENDING, {"cores": 2}),
+    (CHIPS, "l2fwd", FORWARDING, {"cores": 2}),
     (("veth",), "rxdrop", THREE, {"mode": "skb", **COPY}),
     (("veth",), "rxdrop", THREE, {"mode": "native", **COPY}),
     *((("veth",), "rxdrop", TWO, {"mode": "native", **COPY, **many})
@@ -86,11 +86,11 @@ VARIATIONS = (
     (("veth",), "l2fwd", (*THREE, "attach-inorder"), {"mode": "skb", **COPY}),
     (("veth",), "l2fwd", (*THREE, "attach-inorder"), {"mode": "native", **COPY}),
 )
-# The cells that tell the story, and those that CI looks at: contestants, workloads, cards
+# The characteristic cells, and those that CI measures: contestants, workloads, NICs
 QUICK = ((("base-xskmap", "attach"), ("rxdrop", "l2fwd"), ("ixgbe",)),
          (("dpdk-scalar", "dpdk-vector"), ("l2fwd",), ("ixgbe",)))
-SMALL = ((("patched-off", "attach"), ("rxdrop", "l2fwd"), CARDS),
-         (("patched-control",), ("xdp_drop",), CARDS))
+SMALL = ((("patched-off", "attach"), ("rxdrop", "l2fwd"), CHIPS),
+         (("patched-control",), ("xdp_drop",), CHIPS))
 SUBSETS = {"quick": QUICK, "small": SMALL}
 
 
@@ -105,42 +105,42 @@ def cell(nic, contestant, workload, **changes):
 
 
 def usual(nic):
-    """Return contestant and workload of a card's usual cells."""
+    """Return contestant and workload of the usual cells of a NIC."""
     return [(contestant, workload) for contestant, how in CONTESTANTS.items()
             for workload in how["workloads"]
             if nic in how.get("nics", NICS)
-            and (nic in CARDS or workload == "fwd" and nic == "i40e-ixgbe")]
+            and (nic in CHIPS or workload == "fwd" and nic == "i40e-ixgbe")]
 
 
 def cells(nics=tuple(NICS), subset="all"):
     """Return the cells of the matrix, each a dictionary."""
     if subset != "all":
         return [cell(nic, contestant, workload)
-                for contestants, workloads, cards in SUBSETS[subset]
-                for nic in cards if nic in nics
+                for contestants, workloads, chips in SUBSETS[subset]
+                for nic in chips if nic in nics
                 for contestant in contestants for workload in workloads]
     found = [cell(nic, *which) for nic in nics for which in usual(nic)]
     return found + [cell(nic, contestant, workload, repeat=1, **changes)
-                    for cards, workload, contestants, changes in VARIATIONS
-                    for nic in cards if nic in nics for contestant in contestants]
+                    for chips, workload, contestants, changes in VARIATIONS
+                    for nic in chips if nic in nics for contestant in contestants]
 
 
 def size(found, key):
-    """Return a size of a cell, which may be from a file of an earlier version."""
+    """Return a size of a cell, which may come from an older file that lacks it."""
     return found.get(key, COMMON[key])
 
 
-def processors(found):
-    """Return how many a cell is measured with: beside two cores there is one that sets the pace."""
+def cpus(found):
+    """Return the number of CPUs of a cell; beside two cores, one shortens QEMU's time slices."""
     return 3 if found["cores"] > 1 else 1
 
 
 def unusual(found):
-    """Return what of a cell is not as usual."""
+    """Return the sizes of a cell that differ from the defaults."""
     return {key: size(found, key) for key in SIZES if size(found, key) != COMMON[key]}
 
 
 def identity(found):
-    """Return what tells a cell from all others."""
+    """Return the key that is unique to a cell."""
     return (found["nic"], found["workload"], found["contestant"],
             *(str(size(found, key)) for key in SIZES))

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Run the matrix of bench/matrix.py and write what was measured into the results folder.
+"""Run the matrix of bench/matrix.py and write the results into the results folder.
 
-Cells with the same kernel and card share a boot; each of the runs of a cell is in a boot of
-its own. A guest that says nothing for too long is killed; the cell that it was at is tried
-once more, as is one that failed.
+Cells with the same kernel and NIC share a boot; each run of a cell has its own boot. A guest that
+prints nothing for too long is killed; the cell in progress, or one that failed, is retried once.
 """
 
 import argparse
@@ -31,20 +30,20 @@ import report
 OUT = Path("/out/bench")
 RAW = OUT / "raw"
 SRC = Path("/src")
-# Of a port of nicsim and of xdpsock: what says that frames were lost
+# Counters of lost frames, of a nicsim port and of xdpsock
 LOST_NIC = ("rx_missed", "rx_no_descriptor", "rx_bad_length", "rx_disabled", "rx_filtered")
 LOST_SOCKET = ("rx_dropped", "rx_invalid", "rx_queue_full", "tx_invalid")
-# A few frames are lost before the first poll of each socket and after the last one; with two cores
-# also whenever the one that receives is ahead by a ring: no more than what two runs differ by
+# Tolerated share of lost frames, by cores: a few are lost before the first poll of each socket and
+# after the last one; with two cores also whenever the receiving one is ahead by a ring
 LOST_SHARE = {1: 0.001, 2: 0.05}
-# Seconds for a boot to the first cell, or for a cell; they take some 15 and 5, and longer where
-# cache lines are looked at or the machine does something else, too
+# Limit in seconds of a boot up to the first cell, and of a cell. They take some 15 and 5, and
+# longer with the cache model or on a busy machine
 LONGEST = 240
 TRIES = 2
 
 
 class Progress:
-    """Says which cell ended, how long it took so far, and how long it will take."""
+    """Prints each cell that ended, the elapsed time, and the estimated time left."""
 
     def __init__(self, total):
         self.total, self.done, self.start = total, 0, time.monotonic()
@@ -55,7 +54,7 @@ class Progress:
         return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
     def say(self, cell, text):
-        """Print a line about a cell that ended."""
+        """Print a line for a cell that ended."""
         self.done += 1
         elapsed = time.monotonic() - self.start
         left = elapsed / self.done * (self.total - self.done)
@@ -64,34 +63,33 @@ class Progress:
 
 
 def boot_of(cell):
-    """Return what has to be the same for cells that share a boot."""
+    """Return the key that is the same for cells that share a boot."""
     return str((cell["run"], cell["kernel"], cell["program"] == "testpmd", cell["frame"],
                 cell["cores"], cell["queues"] > 1, looks_at_lines(cell)))
 
 
 def looks_at_lines(cell):
-    """Tell whether a cell is also for what loads and stores meet in caches."""
+    """Return whether a cell needs the cache model."""
     return cell["cores"] > 1 or cell["caches"]
 
 
 def boot_command(name, cells, cells_file):
     """Return the command that boots a guest for these cells.
 
-    Processors beyond the first one are there for the cells that want them: while they are not
-    online, they cost nothing.
+    CPUs beyond the first are for the cells that need them, and cost nothing while offline.
     """
     folder, cell = f"/out/boot/{name}", cells[0]
-    cpus = max(max(matrix.processors(cell), 1 if cell["nic"] == "veth" else cell["queues"])
+    cpus = max(max(matrix.cpus(cell), 1 if cell["nic"] == "veth" else cell["queues"])
                for cell in cells)
     lines = ",lines=on" if looks_at_lines(cell) else ""
     wires = [word for port in range(len(matrix.PORTS)) for word in (
         "--wire", f"gen:{port},size={cell['frame']},flows={matrix.FLOWS[cell['queues'] > 1]},"
         "start=off")]
-    # One processor is told how fast it is, so that others need not find out when they come
+    # The speed of the CPU is given, so that others need not calibrate when they come online
     boot = "norandmaps spectre_v2=retpoline maxcpus=1 tsc=reliable cpu_init_udelay=0 lpj=4000000"
     return ["nice", SRC / "lab/boot.sh", "--icount", "--cpus", str(cpus), "--name", name,
             "--timeout", str(LONGEST * (1 + len(cells))), "--append", boot,
-            # Misbehaviour is the cell's in which it was
+            # Misbehaviour makes the cell invalid in which it occurs
             "--any-events", "--nic", ",".join(model for model, _ in matrix.PORTS), *wires,
             "--qemu-opt", "-chardev", "--qemu-opt",
             f"socket,id=bench,path={folder}/bench.sock,server=on,wait=off",
@@ -102,13 +100,13 @@ def boot_command(name, cells, cells_file):
 
 
 def image_of(kernel):
-    """Return what identifies a kernel image."""
+    """Return the digest of a kernel image."""
     image = Path(f"/out/build-{kernel}/arch/x86/boot/bzImage")
     return hashlib.sha256(image.read_bytes()).hexdigest()[:16]
 
 
 def lines_of(process):
-    """Yield what a process of a session of its own says; kill it if it is silent for too long."""
+    """Yield the output lines of a session leader; kill its session if it is silent for too long."""
     lines = queue.SimpleQueue()
 
     def read():
@@ -130,7 +128,7 @@ def lines_of(process):
 
 
 def run_boot(cells):
-    """Run cells in one guest; yield the words of each line that it says, the status at the end."""
+    """Run cells in one guest; yield the words of each line of output, the status at the end."""
     cells_file = OUT / "cells.json"
     cells_file.write_text(json.dumps(cells))
     with (OUT / "boot.log").open("a") as log, subprocess.Popen(
@@ -180,12 +178,12 @@ class Group:
                           + (f" INVALID: {run['why']}" if run["why"] else ""))
         return cell, run
 
-    def failed(self, name, why, for_good):
-        """Say why a cell failed, and forget it if it was for good."""
+    def failed(self, name, why, final):
+        """Report the failure of a cell, and drop it if it is final."""
         cell = self.waiting[name]
         text = f"{name_of(cell)} run {cell['run']}: {why}"
-        self.troubles.append(f"{'failed' if for_good else 'tried again'}: {text}")
-        if for_good:
+        self.troubles.append(f"{'failed' if final else 'tried again'}: {text}")
+        if final:
             del self.waiting[name]
             self.progress.say(cell, f"FAILED: {why}; see out/bench/boot.log")
         else:
@@ -193,7 +191,7 @@ class Group:
 
 
 def lost(before, after, program):
-    """Return where frames were lost, and how many."""
+    """Return the counters of lost frames that changed, and by how many."""
     found = {}
     for port_before, port_after in zip(before, after):
         for key in LOST_NIC:
@@ -204,7 +202,7 @@ def lost(before, after, program):
 
 
 def why_invalid(counts, ports, losses, cores=1, queues=1):
-    """Return why a run must not be believed, or an empty string."""
+    """Return the reason why a run is invalid, or an empty string."""
     total = counts.total
     if total["idle"] and cores == 1:
         return f"the guest was idle {total['idle']} times"
@@ -221,12 +219,12 @@ def why_invalid(counts, ports, losses, cores=1, queues=1):
 
 
 def is_thunk(name):
-    """Tell whether a function is a retpoline."""
+    """Return whether a function is a retpoline."""
     return name.startswith("__x86_indirect_thunk_")
 
 
 def is_poll(name):
-    """Tell whether a function is the NAPI poll of a driver."""
+    """Return whether a function is the NAPI poll of a driver."""
     return name.split("[")[0] in ("ixgbe_poll", "i40e_napi_poll", "veth_poll")
 
 
@@ -253,14 +251,14 @@ def measured(cell):
 
 
 def merge(cell, runs):
-    """Return the cell for results/bench.json from its runs: the one in the middle."""
+    """Return the cell for results/bench.json from its runs, with the figures of the median run."""
     runs = sorted(runs, key=lambda run: run["insn_per_pkt"])
     values = [run["insn_per_pkt"] for run in runs]
     middle = runs[(len(runs) - 1) // 2]
     spread = 100 * (values[-1] - values[0]) / statistics.median(values)
     reasons = {run["why"] for run in runs if run["why"]}
     if len({run["image"] for run in runs}) > 1:
-        reasons.add("the kernel was built anew between the runs")
+        reasons.add("the kernel was rebuilt between the runs")
     why = "; ".join(sorted(reasons))
     result = {key: cell[key] for key in ("nic", "workload", "contestant", "kernel", "program",
                                          *matrix.SIZES, "descriptors")}
@@ -278,9 +276,9 @@ def merge(cell, runs):
 
 
 def run_all(cells, repeat):
-    """Run each cell; yield after each boot all that is to be reported with profiles, and troubles.
+    """Run each cell; yield after each boot all cells so far with their profiles, and the troubles.
 
-    `repeat` is how often those cells run that run more than once.
+    `repeat` is the number of runs of those cells that run more than once.
     """
     runs, troubles = collections.defaultdict(list), []
     todo = [{**cell, "run": run, "id": f"{number}-{run}"} for number, cell in enumerate(cells)
@@ -302,7 +300,7 @@ def base_version():
 
 
 def draw(results):
-    """Draw the picture, if matplotlib is there."""
+    """Draw the picture, if matplotlib is installed."""
     if not importlib.util.find_spec("matplotlib"):
         print("no picture: python3-matplotlib is not in the lab", file=sys.stderr)
         return
@@ -313,39 +311,39 @@ def draw(results):
 def parse():
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="the cells that tell the story, once")
-    parser.add_argument("--small", action="store_true", help="the cells that CI looks at, once")
-    parser.add_argument("--nic", action="append", choices=matrix.NICS, help="only this card")
+    parser.add_argument("--quick", action="store_true", help="a few characteristic cells, once")
+    parser.add_argument("--small", action="store_true", help="the cells that CI measures, once")
+    parser.add_argument("--nic", action="append", choices=matrix.NICS, help="only this NIC")
     parser.add_argument("--only", action="append", default=[], metavar="WORD",
                         help="only this contestant or workload; of both, if both are named")
     parser.add_argument("--match", metavar="REGEX",
-                        help="only cells with this in the name that --list gives them")
+                        help="only cells whose name (see --list) matches")
     parser.add_argument("--usual", action="store_true",
-                        help="only frames of 64 bytes, batches of 64 and so on")
+                        help="only cells of the default sizes (64-byte frames, batch 64 and so on)")
     parser.add_argument("--repeat", type=int, help="runs of the cells that run more than once (3)")
     parser.add_argument("--merge", action="store_true",
                         help="replace these cells in the results, keep the others")
-    parser.add_argument("--list", action="store_true", help="name the cells, run none")
+    parser.add_argument("--list", action="store_true", help="list the cells, run none")
     parser.add_argument("--results", type=Path, metavar="FOLDER",
-                        help="as the lab sees it (/src/results; quick: /out/bench/quick)")
+                        help="folder inside the lab (/src/results; quick: /out/bench/quick)")
     parser.add_argument("--tree", action="append", default=[], help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def trees_of(cell, trees):
-    """Return what says which source a cell was measured with: git's names of trees."""
+    """Return the git trees of the sources that a cell was measured with."""
     xdpsock = cell["program"] in ("xdpsock", "veth")
     return {"kernel_tree": trees.get(cell["kernel"], "unknown"),
             **({"xdpsock_tree": trees.get("xdpsock", "unknown")} if xdpsock else {})}
 
 
 def name_of(cell):
-    """Return what a cell is called."""
+    """Return the name of a cell."""
     return f"{cell['nic']} {report.workload(cell)} {cell['contestant']}"
 
 
 def chosen(args):
-    """Return the cells that are to be run."""
+    """Return the cells to run."""
     subset = "quick" if args.quick else "small" if args.small else "all"
     found = [cell for cell in matrix.cells(args.nic or tuple(matrix.NICS), subset)
              if not args.usual or not matrix.unusual(cell)]
@@ -357,7 +355,7 @@ def chosen(args):
 
 
 def main():
-    """Run it."""
+    """Run the benchmark."""
     args = parse()
     cells = chosen(args)
     if args.list:
@@ -371,7 +369,7 @@ def main():
     start = time.monotonic()
     found, result = [], {}
     results.mkdir(parents=True, exist_ok=True)
-    # Not at the end only: it takes long
+    # After each boot, not only at the end: the whole matrix takes long
     for found, troubles in run_all(cells, 1 if args.quick or args.small else args.repeat):
         for cell, _ in found:
             cell |= trees_of(cell, dict(tree.split("=") for tree in args.tree))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Draw bench.json as bars, a panel per card and workload: picture.py bench.json FOLDER.
+"""Draw bench.json as bars, a panel per NIC and workload: picture.py bench.json FOLDER.
 
 Writes bench.svg and bench.png. Needs matplotlib.
 """
@@ -22,7 +22,7 @@ ORDER = list(matrix.CONTESTANTS)
 
 
 def panels(cells):
-    """Return {(card, workload): cells in the order of the stages}, without what is not valid."""
+    """Return {(NIC, workload): valid cells in the order of CONTESTANTS}."""
     found = {}
     for cell in cells:
         if cell["valid"] and not matrix.unusual(cell) and cell["contestant"] in ORDER:
@@ -51,19 +51,19 @@ def draw(axes, title, cells):
 
 
 def main():
-    """Draw the file that is named."""
+    """Draw the picture."""
     result = json.loads(Path(sys.argv[1]).read_text())
     found = panels(result["cells"])
     if not found:
         print("no picture: no valid cell of the usual sizes", file=sys.stderr)
         return 0
-    cards = list(dict.fromkeys(card for card, _ in found))
-    columns = max(sum(card == one for card, _ in found) for one in cards)
-    figure, grid = plt.subplots(len(cards), columns, squeeze=False,
-                                figsize=(4.2 * columns, 4.2 * len(cards)))
+    nics = list(dict.fromkeys(nic for nic, _ in found))
+    columns = max(sum(nic == one for nic, _ in found) for one in nics)
+    figure, grid = plt.subplots(len(nics), columns, squeeze=False,
+                                figsize=(4.2 * columns, 4.2 * len(nics)))
     for axes in grid.flat:
         axes.set_visible(False)
-    for row, one in enumerate(cards):
+    for row, one in enumerate(nics):
         mine = [key for key in found if key[0] == one]
         for axes, key in zip(grid[row], mine):
             axes.set_visible(True)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What count.c needs of QEMU's plugin interface, version 7, in our own words: Debian's
- * QEMU packages have no header of it. QEMU's docs/devel/tcg-plugins.rst describes the
- * interface. QEMU refuses a plugin whose qemu_plugin_version it does not know.
+ * The part of QEMU's plugin interface, version 7, that count.c uses: Debian's QEMU packages
+ * lack its header. QEMU's docs/devel/tcg-plugins.rst describes the interface. QEMU rejects a
+ * plugin with an unknown qemu_plugin_version.
  */
 #ifndef BENCH_QEMU_PLUGIN_H
 #define BENCH_QEMU_PLUGIN_H
@@ -29,7 +29,7 @@ struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_plugin_scoreboard;
 
-/* A number in the element of each vCPU of a scoreboard */
+/* A number in each vCPU's element of a scoreboard */
 struct qemu_plugin_u64 {
 	struct qemu_plugin_scoreboard *score;
 	size_t offset;
@@ -51,7 +51,7 @@ typedef void (*qemu_plugin_vcpu_mem_cb)(unsigned int vcpu, qemu_plugin_meminfo_t
 					__u64 vaddr, void *data);
 typedef void (*qemu_plugin_tb_cb)(struct qemu_plugin_tb *tb, void *data);
 
-/* Of GLib, which QEMU is linked to: arrays, the second one of bytes */
+/* GArray and GByteArray of GLib, which QEMU is linked to */
 struct glib_array {
 	char *data;
 	unsigned int len;
@@ -69,9 +69,9 @@ struct qemu_plugin_reg_descriptor {
 	bool is_readonly;
 };
 
-/* Those of a vCPU, an array of descriptors; to be called as it is made */
+/* Registers of a vCPU, an array of descriptors; to be called from vcpu_init */
 struct glib_array *qemu_plugin_get_registers(void);
-/* Appends the value of the vCPU that runs */
+/* Appends the value on the current vCPU */
 int qemu_plugin_read_register(struct qemu_plugin_register *handle, struct glib_bytes *buf);
 
 void qemu_plugin_register_vcpu_init_cb(__u64 id, qemu_plugin_vcpu_cb cb, void *data);

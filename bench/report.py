@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tables and files from what was measured."""
+"""Write tables and files of the results."""
 
 import json
 
@@ -11,15 +11,15 @@ COLUMNS = (("insn/packet", "insn_per_pkt", ".1f"), ("kernel", "kernel_insn_per_p
            ("lines", "line_transfers_per_pkt", ".2f"), ("L1 misses", "l1_misses_per_pkt", ".2f"),
            ("L2 misses", "l2_misses_per_pkt", ".2f"),
            ("virtual Mpps", "virtual_mpps", ".2f"), ("spread %", "spread_pct", ".2f"))
-# What must cost the same on both kernels; percent that do not count
+# Contestants that must cost the same on both kernels; the difference in percent that is ignored
 UNCHANGED = {"patched-off": "base-xskmap", "patched-control": "base-control"}
 NOISE = 0.2
-# Functions that a profile does not name: together they are few
+# A profile omits functions below this share
 SHARE_SHOWN = 0.002
 
 
 def rows_to_markdown(header, rows):
-    """Return a Markdown table whose columns are aligned."""
+    """Return a Markdown table with aligned columns."""
     rows = [header, *rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
     lines = ["| " + " | ".join(text.ljust(width) for text, width in zip(row, widths)) + " |"
@@ -28,13 +28,13 @@ def rows_to_markdown(header, rows):
     return "\n".join(lines) + "\n"
 
 
-# How a size is told that is not as usual
+# Names of the sizes that differ from the defaults
 SIZES = {"cores": "{} cores", "queues": "{} queues", "batch": "batch {}", "frames": "{} chunks",
          "mode": "{} copy", "ring": "ring of {}"}
 
 
 def workload(cell):
-    """Return the workload, and what is not as in most cells."""
+    """Return the workload and the sizes that differ from the defaults."""
     words = [cell["workload"]]
     for key, value in matrix.unusual(cell).items():
         form = SIZES.get(key) or ("{}" if value == "imix" else "{} bytes")
@@ -43,7 +43,7 @@ def workload(cell):
 
 
 def table(result):
-    """Return the table of all cells. A cell that is not valid has no figures."""
+    """Return the table of all cells. An invalid cell has no figures."""
     rows = []
     for cell in result["cells"]:
         figures = [format(cell[key], form) if key in cell else "" for _, key, form in COLUMNS]
@@ -54,8 +54,8 @@ def table(result):
                             rows)
 
 
-def dearer(result):
-    """Name the cells of the patched kernel, all options off, that cost more than the base's."""
+def costlier(result):
+    """List the cells of the patched kernel, all options off, that cost more than on the base."""
     cells = {(cell["nic"], workload(cell), cell["contestant"]): cell for cell in result["cells"]
              if cell["valid"]}
     text = ""
@@ -65,7 +65,7 @@ def dearer(result):
             continue
         percent = 100 * (cell["insn_per_pkt"] / base["insn_per_pkt"] - 1)
         if percent > max(NOISE, cell["spread_pct"], base["spread_pct"]):
-            text += (f"* Dearer than on the base: {nic} {what} {contestant}, "
+            text += (f"* More expensive than on the base: {nic} {what} {contestant}, "
                      f"{base['insn_per_pkt']:.1f} -> {cell['insn_per_pkt']:.1f} "
                      f"({percent:+.2f} %)\n")
     return text
@@ -85,13 +85,13 @@ def profile(functions, packets):
 
 
 def text(result):
-    """Return all that the run has to say."""
-    notes = dearer(result) + "".join(f"* {trouble}\n" for trouble in result["troubles"])
+    """Return the table and the notes below it."""
+    notes = costlier(result) + "".join(f"* {trouble}\n" for trouble in result["troubles"])
     return table(result) + (f"\n{notes}" if notes else "")
 
 
 def merged(folder, cells):
-    """Return the cells of the file in the folder with these in place of their like."""
+    """Return the cells of the file in the folder, with these replaced or added."""
     file = folder / "bench.json"
     old = json.loads(file.read_text())["cells"] if file.exists() else []
     found = {matrix.identity(cell): cell for cell in [*old, *cells]}
@@ -106,7 +106,7 @@ def sections(file):
 
 
 def write_profiles(folder, head, found, keep):
-    """Write a file for each contestant, with its usual cells."""
+    """Write a file per contestant with its usual cells."""
     for contestant in sorted({cell["contestant"] for cell, _ in found}):
         file = folder / f"profile-{contestant}.md"
         parts = sections(file) if keep else {}
@@ -120,9 +120,9 @@ def write_profiles(folder, head, found, keep):
 
 
 def write(folder, base, found, troubles, keep):
-    """Write bench.json, bench.md and the profiles into the folder; return what is in the first.
+    """Write bench.json, bench.md and the profiles into the folder; return the content of the first.
 
-    With `keep` other cells that are there stay.
+    With `keep` other cells in the files are kept.
     """
     cells = [cell for cell, _ in found]
     result = {"base": base, "cells": merged(folder, cells) if keep else cells,

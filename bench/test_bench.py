@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of what the benchmark does with its counts."""
+"""Tests of the evaluation of the benchmark."""
 
 import importlib.machinery
 import importlib.util
@@ -24,7 +24,7 @@ ffffffff81002000 T __x86_indirect_thunk_array
 ffffffff81002000 T __x86_indirect_thunk_rax
 ffffffff81003000 D data
 """
-KALLSYMS = "ffffffffa0000000 t card_poll\t[card]\n"
+KALLSYMS = "ffffffffa0000000 t nic_poll\t[nic]\n"
 MAPS = """400000-401000 r--p 00000000 00:00 1    /nowhere/program
 401000-402000 r-xp 00001000 00:00 1    /nowhere/program
 7000000-7001000 r-xp 00000000 00:00 0
@@ -51,22 +51,22 @@ class Symbols(unittest.TestCase):
     """Addresses have names."""
 
     def test_kinds_of_lines(self):
-        """The tables of kernel and programs are told apart."""
+        """The tables of kernel and programs are distinguished."""
         self.assertEqual(list(fold.parse_symbols(SYSTEM_MAP))[1],
                          (0xffffffff81001000, "entry_SYSCALL_64", None))
         self.assertEqual(list(fold.parse_symbols(KALLSYMS)),
-                         [(0xffffffffa0000000, "card_poll[card]", None)])
+                         [(0xffffffffa0000000, "nic_poll[nic]", None)])
         table = "0010 0020 T main\n0030 0008 T f@@V1\n         U x"
         self.assertEqual(list(fold.parse_symbols(table)), [(16, "main", 32), (48, "f", 8)])
 
     def test_size(self):
-        """A symbol ends where its size says, or at the next one."""
+        """A symbol ends after its size, or at the next one."""
         symbols = fold.Symbols([(16, "main", 32), (64, "open", None)])
         self.assertEqual([symbols.find(address) for address in (15, 16, 47, 48, 64, 999)],
                          [None, "main", "main", None, "open", "open"])
 
     def test_stripped(self):
-        """Where there is no symbol, the file is named."""
+        """Without a symbol, the name of the file is used."""
         process = fold.Process(MAPS)
         self.assertEqual(process.find(0x401004), "no symbol [program]")
         self.assertEqual(process.find(0x400004), "another process")
@@ -85,12 +85,12 @@ class Counts(unittest.TestCase):
         self.counts = fold.Counts(path / "x", str(path / "map"), cores=2)
 
     def test_privilege(self):
-        """Kernel and user add up to all."""
+        """Kernel and user instructions add up to all."""
         self.assertEqual(self.counts.insns(kernel=True), 70)
         self.assertEqual(self.counts.insns(kernel=False), 30)
 
     def test_lines(self):
-        """Cache lines that went from core to core, and misses, are added up."""
+        """Cache line transfers and misses are added up."""
         self.assertEqual(self.counts.lines(), {"line_transfers_per_pkt": 15,
                                                "l1_misses_per_pkt": 18, "l2_misses_per_pkt": 3})
 
@@ -100,18 +100,18 @@ class Counts(unittest.TestCase):
         self.assertEqual(self.counts.entered(measure.is_thunk), 3)
 
     def test_functions(self):
-        """Each function has its sum, the dearest is first."""
+        """Each function has its sum, in descending order."""
         functions = self.counts.functions()
         self.assertEqual(functions[0][0], 30)
-        self.assertIn((20, "kernel", "card_poll[card]"), functions)
+        self.assertIn((20, "kernel", "nic_poll[nic]"), functions)
         self.assertIn((20, "kernel", "entry_SYSCALL_64"), functions)
         self.assertIn("| 30.00       | 30.0  | kernel |", report.profile(functions, 10))
 
     def test_invalid(self):
-        """A run in which the guest waited, or lost frames, is not believed."""
+        """A run in which the guest was idle, or lost frames, is invalid."""
         good, bad = [{"events": {"dma_fault": 0}}], [{"events": {"dma_fault": 1}}]
         self.assertEqual(measure.why_invalid(self.counts, (good, good), {}), "")
-        # Of an earlier cell in the same boot
+        # An event of an earlier cell in the same boot
         self.assertEqual(measure.why_invalid(self.counts, (bad, bad), {}), "")
         self.assertIn("lost", measure.why_invalid(self.counts, (good, good), {"rx_missed": 1}))
         self.assertIn("1 dma_fault at port 0",
@@ -137,19 +137,19 @@ class Runs(unittest.TestCase):
         self.cell = matrix.cell("ixgbe", "attach", "l2fwd")
 
     def test_middle_and_spread(self):
-        """The figures are those of the run in the middle."""
+        """The figures are those of the median run."""
         cell, _ = measure.merge(self.cell, [run_of(101), run_of(100), run_of(99)])
         self.assertEqual((cell["insn_per_pkt"], cell["spread_pct"], cell["valid"]), (100, 2, True))
 
     def test_sizes(self):
-        """What is not as usual is in the name of a cell, and tells it from others."""
+        """Sizes that differ from the defaults are in the name and the identity of a cell."""
         other = matrix.cell("ixgbe", "attach", "l2fwd", batch=256, frame="imix")
         self.assertEqual(report.workload(other), "l2fwd, imix, batch 256")
         self.assertNotEqual(matrix.identity(other), matrix.identity(self.cell))
         self.assertEqual((self.cell["budget"], other["budget"]), (32, 128))
 
     def test_matrix(self):
-        """No cell is there twice, and the subsets are parts of the whole."""
+        """No cell is listed twice, and the subsets are parts of the whole."""
         names = [matrix.identity(cell) for cell in matrix.cells()]
         self.assertEqual(len(set(names)), len(names))
         for subset in matrix.SUBSETS:
@@ -157,7 +157,7 @@ class Runs(unittest.TestCase):
                                  set(names))
 
     def test_trees(self):
-        """A cell says of which sources it is, as far as it runs them."""
+        """A cell names the sources that it runs."""
         trees = {"base": "1", "patched": "2", "xdpsock": "3"}
         self.assertEqual(measure.trees_of(self.cell, trees),
                          {"kernel_tree": "2", "xdpsock_tree": "3"})
@@ -165,7 +165,7 @@ class Runs(unittest.TestCase):
                          {"kernel_tree": "1"})
 
     def test_one_bad_run(self):
-        """A cell is as good as the worst of its runs, and all are of one kernel."""
+        """A cell with an invalid run, or with runs of different kernels, is invalid."""
         other = {**run_of(100), "image": "2"}
         self.assertFalse(measure.merge(self.cell, [run_of(100), other])[0]["valid"])
         cell, _ = measure.merge(self.cell, [run_of(100), run_of(100, "idle")])
@@ -176,8 +176,8 @@ class Runs(unittest.TestCase):
 class Guests(unittest.TestCase):
     """Cells that need the same guest share one."""
 
-    def test_processors(self):
-        """There are as many processors as the driver is to have queues, and those of two cores."""
+    def test_cpus(self):
+        """A guest has as many CPUs as queues, and three for two cores."""
         def cpus(nic, *changes):
             cells = [matrix.cell(nic, "attach", "rxdrop", **change) for change in changes]
             command = list(map(str, measure.boot_command("test", cells, "cells")))
@@ -188,7 +188,7 @@ class Guests(unittest.TestCase):
         self.assertEqual(cpus("veth", {"queues": 64}), "1")
 
     def test_boots(self):
-        """What looks at cache lines has a boot of its own: it is slow."""
+        """Cells with the cache model, which is slow, have their own boot."""
         few, many, caches = ({**matrix.cell("i40e", "attach", "rxdrop", **changes), "run": 1}
                              for changes in ({"queues": 2}, {"queues": 4}, {"caches": True}))
         self.assertEqual(measure.boot_of(few), measure.boot_of(many))
@@ -196,7 +196,7 @@ class Guests(unittest.TestCase):
 
 
 class Boots(unittest.TestCase):
-    """A guest that fails, or hangs, is tried again, but only for what is still to be done."""
+    """After a guest fails or hangs, the remaining cells are retried."""
 
     def setUp(self):
         self.boots = []
@@ -210,13 +210,13 @@ class Boots(unittest.TestCase):
             self.addCleanup(patch.stop)
 
     def run_group(self, *boots):
-        """Return the cells that ended and the troubles, when the guests say this."""
+        """Return the cells that ended and the troubles for this output of the guests."""
         self.boots = [[line.split() for line in boot] for boot in boots]
         group = measure.Group(self.cells, measure.Progress(2))
         return [cell["id"] for cell, _ in group.runs()], group.troubles
 
     def test_hang(self):
-        """A cell in which the guest hangs is tried once more, those after it are run."""
+        """A cell in which the guest hangs is retried once, those after it are run."""
         begin, end = ["cell 0 begins"], ["cell 0 begins", "cell 0 ends"]
         rest = ["cell 1 begins", "cell 1 ends"]
         ended, troubles = self.run_group([*begin, "killed: silent"], [*end, *rest])
@@ -229,25 +229,25 @@ class Boots(unittest.TestCase):
         self.assertIn("failed", troubles[1])
 
     def test_failed(self):
-        """The reason of a cell that failed is told, not the status of the guest."""
+        """The trouble names the reason of the cell, not the status of the guest."""
         failed = ["cell 0 begins", "cell 0 failed: no link", "status 1"]
         ended, troubles = self.run_group(failed, failed, ["cell 1 begins", "cell 1 ends"])
         self.assertEqual(ended, ["1"])
         self.assertTrue(all(trouble.endswith("no link") for trouble in troubles))
 
     def test_no_boot(self):
-        """When no guest comes up, no cell is tried a third time."""
+        """If no guest boots, no cell is tried a third time."""
         ended, troubles = self.run_group(["status 1"], ["status 1"])
         self.assertEqual((ended, len(troubles)), ([], 4))
 
     def test_bad_end(self):
-        """A guest whose cells all ended, but whose kernel complained, is told of."""
+        """A guest whose cells all ended, but that failed, is reported."""
         _, troubles = self.run_group(["cell 0 ends", "cell 1 ends", "status 99"])
         self.assertIn("status 99", troubles[0])
 
 
 class Results(unittest.TestCase):
-    """What is written into the results folder."""
+    """The files in the results folder."""
 
     def test_merge(self):
         """With --merge single cells are replaced, in the table and in the profiles."""
@@ -269,23 +269,23 @@ class Results(unittest.TestCase):
         return cell, [(insns, "kernel", "f")]
 
 
-class Dearer(unittest.TestCase):
-    """The report says what the patched kernel does worse with all options off."""
+class Costlier(unittest.TestCase):
+    """The report lists what costs more on the patched kernel with all options off."""
 
-    def test_dearer(self):
-        """Only what is dearer is named."""
+    def test_costlier(self):
+        """Only cells that cost more are listed."""
         cells = [measure.merge(matrix.cell("ixgbe", contestant, workload), [run_of(insns)])[0]
                  for contestant, workload, insns in (
                      ("base-xskmap", "rxdrop", 100), ("patched-off", "rxdrop", 101),
                      ("base-xskmap", "l2fwd", 100), ("patched-off", "l2fwd", 100.1),
                      ("base-control", "xdp_tx", 100), ("patched-control", "xdp_tx", 90))]
-        text = report.dearer({"cells": cells})
+        text = report.costlier({"cells": cells})
         self.assertEqual(text.count("\n"), 1)
         self.assertIn("rxdrop patched-off, 100.0 -> 101.0 (+1.00 %)", text)
 
 
 class Compare(unittest.TestCase):
-    """bench/compare sees what moved."""
+    """bench/compare reports changes."""
 
     def setUp(self):
         self.compare = load("compare")
@@ -300,11 +300,11 @@ class Compare(unittest.TestCase):
             return list(self.compare.compare(*map(self.compare.load, paths)))
 
     def cell(self, insns, why=""):
-        """Return a cell as it is in the file."""
+        """Return a cell in the form of the file."""
         return measure.merge(matrix.cell("ixgbe", "attach", "l2fwd"), [run_of(insns, why)])[0]
 
     def test_moves(self):
-        """Dearer is a regression, cheaper is not, the same is nothing."""
+        """A higher cost is a regression, a lower one is not, an equal one is not reported."""
         self.assertEqual(self.verdicts([self.cell(100)], [self.cell(100.1)]), [])
         (worse, text), = self.verdicts([self.cell(100)], [self.cell(101)])
         self.assertTrue(worse and "+1.00 %" in text)
@@ -312,7 +312,7 @@ class Compare(unittest.TestCase):
         self.assertFalse(worse)
 
     def test_gone(self):
-        """No longer valid is a regression, no longer measured is only said."""
+        """An invalid cell is a regression, a missing one is only reported."""
         (worse, _), = self.verdicts([self.cell(100)], [self.cell(100, "idle")])
         self.assertTrue(worse)
         (worse, text), = self.verdicts([self.cell(100)], [])
@@ -321,23 +321,23 @@ class Compare(unittest.TestCase):
 
 
 class Hardware(unittest.TestCase):
-    """bench/hw reads what perf and the kernel say."""
+    """bench/hw parses the output of perf and /proc/stat."""
 
     def setUp(self):
         self.hw = load("hw")
 
     def test_perf(self):
-        """Events that the processor does not count are left out."""
+        """Events that the CPU does not support are left out."""
         text = "# started\n\n100,,instructions:k,1,100.00,,\n<not supported>,,cycles,0,100.00,,\n"
         self.assertEqual(self.hw.perf_counts(text), {"instructions:k": 100})
 
     def test_busy(self):
-        """Idle time and waiting for disks are not busy."""
+        """Idle and iowait time are not busy."""
         before, after = "cpu1 0 0 0 0 0 0 0 0", "cpu1 60 0 20 10 10 0 0 0"
         self.assertEqual(self.hw.busy_share(before, after), 0.8)
 
     def test_middle(self):
-        """The run in the middle counts."""
+        """The median run counts."""
         cell = self.hw.middle([{"wall_mpps": rate} for rate in (3, 1, 2)])
         self.assertEqual((cell["wall_mpps"], cell["spread_pct"]), (2, 100))
 

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/bisect.sh: builds the folders that a commit of the series touches, at every commit, and all that
-# the series touches where it changes a shared header; with W=1, the last one also with sparse. Fails
-# at the first that does not build or brings a warning that the base does not have.
+# the series touches where it changes a shared header; with W=1, the last one also with sparse. Where
+# a commit touches user space, also the samples and selftests of the series; and the kernel-doc that
+# the reference page includes must be there. Fails at the first commit that does not build or brings a
+# warning that the base does not have.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -37,6 +39,26 @@ warnings() {
 	grep -hE 'warning:' "$@" | sed -E 's/:[0-9]+:[0-9]+:/:/' | sort -u
 }
 
+# Samples and selftests, by the makefiles that the series adds for them.
+build_user() {
+	local makefile makefiles
+	mapfile -t makefiles < <(git -C "$tree" diff --name-only --diff-filter=A base HEAD -- \
+		'samples/*.mk' 'tools/*.mk')
+	rm -rf "$build-user"
+	for makefile in "${makefiles[@]}"; do
+		mkdir -p "$build-user/$makefile"
+		make -j "$(nproc)" -C "$tree" -f "$makefile" O="$build-user/$makefile" KTREE="$tree"
+	done
+}
+
+check_docs() {
+	local page=$tree/Documentation/networking/af_xdp_fastpath.rst files
+	[[ -e $page ]] || return 0
+	mapfile -t files < <(sed -n 's/^\.\. kernel-doc:: *//p' "$page")
+	((${#files[@]})) || return 0
+	(cd "$tree" && ls -- "${files[@]}" && scripts/kernel-doc -none -Wall -Werror "${files[@]}")
+}
+
 # build_commit COMMIT SPARSE FOLDER...: the log of the step holds the warnings. SPARSE is that of
 # make: 1 for files that are compiled, 2 for all.
 build_commit() {
@@ -48,7 +70,10 @@ build_commit() {
 		! git -C "$tree" diff --quiet "$before" HEAD -- '*Kconfig*'; then
 		configure_lab "$tree" "$build" core.config net.config check.config patched.config
 	fi
-	make_kernel "$tree" "$build" W=1 C="$2" "${@:3}"
+	(($# == 2)) || make_kernel "$tree" "$build" W=1 C="$2" "${@:3}"
+	[[ $1 != base ]] || return 0
+	git -C "$tree" diff --quiet "$1^" "$1" -- include/uapi samples tools || build_user
+	check_docs
 }
 
 "$LAB/tree.sh"
@@ -65,7 +90,6 @@ step bisect-0 "base" build_commit base 1 "${folders[@]}"
 while read -r id subject; do
 	count=$((count + 1))
 	mapfile -t touched < <(folders_of "$id")
-	((${#touched[@]})) || continue
 	step "bisect-$count" "$id $subject" build_commit "$id" $((count < last ? 0 : 2)) \
 		"${touched[@]}"
 	new=$(comm -13 <(warnings "$OUT/log/bisect-0.log") <(warnings "$OUT/log/bisect-$count.log"))

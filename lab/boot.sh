@@ -1,36 +1,36 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/boot.sh [OPTION...] KERNEL [--] CMD [ARG...]: boots KERNEL (base, patched, or
-# the path of a bzImage) in QEMU without hardware help, runs CMD there as root, and
-# ends with its output and its exit status.
+# the path of a bzImage) in QEMU without hardware acceleration, runs CMD there as root,
+# and ends with its output and its exit status.
 #
-#   --cpus N       processors, 2        --memory M      memory, 2G
-#   --timeout S    seconds, 1500; at the end the guest is killed: exit status 124
-#   --name NAME    of the console log out/log/boot-NAME.log; else that of KERNEL
-#   --append ARGS  more kernel command line      --qemu-opt ARG  one more for QEMU
-#   --tty          CMD talks to the terminal
-#   --icount       a nanosecond in the guest is an instruction that it executed
+#   --cpus N       CPUs, 2              --memory M      memory, 2G
+#   --timeout S    seconds, 1500; then the guest is killed: exit status 124
+#   --name NAME    of the console log out/log/boot-NAME.log; default: that of KERNEL
+#   --append ARGS  add to the kernel command line   --qemu-opt ARG  add to QEMU's
+#   --tty          connect CMD to the terminal
+#   --icount       guest time advances by a nanosecond per executed instruction
 #
-# Network cards, models that nicsim serves (see nicsim/README.md and lab/nics.sh):
+# NICs, models served by nicsim (see nicsim/README.md and lab/nics.sh):
 #
 #   --nic MODELS   82599,82599 are two ports: eth0 and eth1, at PCI 01:00.0 and 02:00.0
-#   --wire SPEC    what is at the other end of a port; as often as there are wires
-#   --timing NAME  when the models do what they may do late; lockstep
-#   --trace N=FILE the register accesses of port N, as text
-#   --beside CMD   runs CMD in the lab beside the guest, where the taps of nicsim are
-#   --any-events   what nicsim calls misbehaviour does not fail the run
+#   --wire SPEC    the other end of a port; once per wire
+#   --timing NAME  the timing of the models; lockstep
+#   --trace N=FILE log the register accesses of port N, as text
+#   --beside CMD   run CMD in the lab next to the guest, where the taps of nicsim are
+#   --any-events   do not fail the run on misbehaviour that nicsim reports
 #
-# A kernel splat on the console (see lab/splat.py) makes it fail with status 99, a
-# model that ended or saw misbehaviour with 98; on kasan and base-kasan, memory or sockets
-# that CMD left behind with 96 (see lab/guest/leaks.py).
-# In the guest / is the lab root, read-only; /src, /out and /cache are those of the
-# lab; /tmp is empty. There, nicctl talks to nicsim.
+# A kernel splat on the console (see lab/splat.py) makes it fail with status 99, a model
+# that exited or reported misbehaviour with 98; on kasan and base-kasan, memory or sockets
+# that CMD leaked with 96 (see lab/guest/leaks.py).
+# In the guest, / is the lab root, read-only; /src, /out and /cache are those of the lab;
+# /tmp is empty. nicctl in the guest sends commands to nicsim.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 in_lab "$@"
-# Taps are made in a network of the guest's own.
+# Taps are created in a network namespace per guest.
 [[ -n ${LAB_NET:-} ]] || LAB_NET=own exec unshare --net "$0" "$@"
 # shellcheck source=lab/nics.sh
 source "$LAB/nics.sh"
@@ -71,7 +71,7 @@ parse() {
 	((${#command[@]})) || need "no command; see --help"
 }
 
-# The guest finds in $dir what to run and where its modules are.
+# Puts the command and a link to the modules into $dir for the guest.
 prepare() {
 	local build
 	image=$kernel
@@ -113,7 +113,7 @@ run_qemu() {
 		"${nic_qemu[@]}" "${qemu_opts[@]}"
 }
 
-# The status of the run, once QEMU has ended with $1.
+# The status of the run after QEMU exited with $1.
 judge() {
 	local nics=0
 	nics_end || nics=98
@@ -137,7 +137,7 @@ judge() {
 parse "$@"
 prepare
 nics_start
-# Through pipes, so that any kind of output will do.
+# Through pipes, as QEMU cannot write to every kind of standard output.
 exec {out}> >(exec cat) && out_pid=$!
 exec {err}> >(exec cat >&2) && err_pid=$!
 status=0

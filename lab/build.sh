@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/build.sh KERNEL [TARGET...]: builds a kernel for the lab, in out/build-KERNEL; targets
-# are bzImage and modules.
+# lab/build.sh KERNEL [TARGET...]: builds a kernel for the lab, in out/build-KERNEL; the default
+# targets are bzImage and modules.
 #
-#   base                     what is in out/linux-base
-#   patched                  what is in out/linux
-#   kasan, lockdep, kcsan    the same, with what finds such faults: lab/kconfig/KERNEL.config
-#   base-kasan and so on     the base with that
+#   base                     out/linux-base
+#   patched                  out/linux
+#   kasan, lockdep, kcsan    the same with debug options: lab/kconfig/KERNEL.config
+#   base-kasan and so on     the base with these
 #
-# Builds also work that is not committed. Takes a second when nothing has changed since the
-# last time.
+# It builds uncommitted changes as well. Takes only a second when nothing has changed since the
+# previous build.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -31,7 +31,7 @@ tree=${TREES[${fragments[0]}]}
 build=$OUT/build-$kernel
 fragments=({core,net,check}.config "${fragments[@]/%/.config}")
 
-# Identifies what is in the tree now, committed or not.
+# Prints the git tree of the current content, committed or not.
 tree_id() {
 	local index
 	index=$(mktemp)
@@ -48,7 +48,7 @@ inputs() {
 	echo "$@"
 }
 
-# Modules go where lab/boot.sh shows them to the guest.
+# lab/boot.sh shows the guest the modules in $build/root.
 build_kernel() {
 	configure_lab "$tree" "$build" "${fragments[@]}"
 	check_config "$build" "$build/lab.config"

@@ -3,9 +3,9 @@
 # lab/deb.sh: builds Debian packages of the patched kernel, for a real machine,
 # in out/deb, or out/deb-lab with CONFIG=lab.
 #
-# CONFIG=FILE names the kernel configuration; CONFIG=lab is the small one of the
-# lab (virtual machines only, minutes). Without it, it is Debian's own for amd64:
-# one or two hours on two processors, and 25 GB of room.
+# CONFIG=FILE is the kernel configuration; CONFIG=lab is the small one of the lab
+# (for virtual machines only; takes minutes). The default is Debian's own for amd64:
+# one or two hours on two CPUs, and 25 GB of disk space.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -15,7 +15,7 @@ tree=$OUT/linux
 build=$OUT/build-deb
 packages=$OUT/deb
 [[ ${CONFIG:-} != lab ]] || packages+=-lab
-# A file of the user is not visible inside the lab.
+# A file outside the repository is not visible inside the lab.
 if [[ ! -e /.xsk-lab && -n ${CONFIG:-} && $CONFIG != lab ]]; then
 	[[ -r $CONFIG ]] || need "CONFIG=$CONFIG cannot be read"
 	mkdir -p "$OUT"
@@ -37,7 +37,7 @@ configure() {
 	check_config "$build" "$LAB/kconfig/deb.config"
 }
 
-# Packages appear beside the build folder, which is /tmp/kernel/build then.
+# Packages are put next to the build folder, which is mounted at /tmp/kernel/build.
 build_packages() {
 	configure
 	rm -f "$build"/debian/files

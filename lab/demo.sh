@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/demo.sh: builds all it takes, boots the patched kernel, replays a capture into
+# lab/demo.sh: builds all dependencies, boots the patched kernel, replays a capture into
 # a queue with an attached socket and into one with program and XSKMAP, and compares.
-# Then the capture goes into a port of each emulated card, zero-copy into an attached
-# socket, back out of the port, and is compared with what comes out of the wire.
+# Then it replays the capture into a port of each emulated NIC, where an attached
+# zero-copy socket sends it back, and compares the frames on the wire with the capture.
 #
-#   NIC=NAME   the driver of the card: ixgbe, i40e, or both, which is the default
+#   NIC=NAME   the driver of the NIC: ixgbe, i40e, or both, which is the default
 #   PCAP=FILE  another capture than lab/demo.pcap; frames of at most 1514 bytes
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
-choose_cards
+choose_nics
 
 "$LAB/tree.sh"
 "$LAB/build.sh" patched

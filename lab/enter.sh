@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/enter.sh CMD [ARG...]: runs CMD inside the lab root, in namespaces of its
-# own; nothing stays mounted or running when it ends. The lab root is read-only.
+# lab/enter.sh CMD [ARG...]: runs CMD inside the lab root, in new namespaces;
+# nothing stays mounted or running when it ends. The lab root is read-only.
 #
 #   /src    this repository             /out   its folder out/
 #   /cache  the per-user cache          /ksrc  the folder that KSRC names, if any
-#   /tmp    empty, gone afterwards
+#   /tmp    empty, discarded afterwards
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-# Called again by ns_run, as process 1: builds the view of the lab and ends in it.
+# Called by ns_run as process 1: mounts the lab and runs the command in it.
 setup() {
 	local root=$1 node
 	shift
@@ -49,14 +49,14 @@ setup() {
 	chroot "$root" /usr/bin/env -i "${environment[@]}" "$@"
 }
 
-# How this machine resolves names and whom it trusts, for fetching.
+# For downloads: the host's resolver configuration and CA certificates.
 bind_file() {
 	[[ ! -r $1 || ! -e $2$1 ]] || mount --bind "$(readlink -f "$1")" "$2$1"
 }
 
-# ccache: the dependency mode saves a first build 20 % (no run of the preprocessor
-# for the cache). CCACHE_NOCPP2 would too, but it changes what Kconfig finds out about
-# the compiler, and so the kernel.
+# ccache: the dependency mode makes a first build 20 % faster (no run of the preprocessor
+# for the cache). CCACHE_NOCPP2 would too, but it changes what Kconfig detects about the
+# compiler, and so the kernel.
 environment=(
 	HOME=/tmp LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" PATH=/usr/sbin:/usr/bin:/sbin:/bin
 	CCACHE_DIR=/cache/ccache CCACHE_DEPEND=1

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/fetch.sh [base|config]: fetches what BASE pins, once, and verifies it each time.
+# lab/fetch.sh [base|config]: downloads the files that BASE pins, once, and verifies them each time.
 #
-#   base     the kernel source; prints its path, version, and "tested" or, where
-#            the archive has moved on to a version that BASE does not know, "drift"
+#   base     the kernel source; prints its path, version, and "tested" or, if the
+#            archive has only a version that is not in BASE, "drift"
 #   config   Debian's own kernel configuration for amd64; prints its path
 #
-# Files are kept in the per-user cache, where several clones find them.
+# Files are kept in the per-user cache, which all clones share.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -17,7 +17,7 @@ SERIES=6.12
 DIR=$CACHE/base
 APT=(-o Dir::State::Lists=/tmp/apt/lists -o Dir::Cache=/tmp/apt -o APT::Sandbox::User=root)
 
-# sha256 that is expected of the tarball of VERSION; none for a version not tested.
+# The expected sha256 of the tarball of VERSION; none for an untested version.
 pinned_sums() {
 	awk -v version="$1" '$1 == version { print $2 }' "$REPO/BASE"
 }
@@ -30,7 +30,7 @@ tarball() {
 	echo "$DIR/linux-source-${SERIES}_$1.tar.xz"
 }
 
-# What apt offers: VERSION if it is there, in one suite or several, else the newest of the series.
+# The version to download: VERSION if any suite has it, else the newest of the series.
 choose_version() {
 	local offered
 	mkdir -p /tmp/apt/lists/partial /tmp/apt/archives/partial
@@ -41,7 +41,7 @@ choose_version() {
 	grep -m 1 -xF "$1" <<<"$offered" || head -n 1 <<<"$offered"
 }
 
-# extract PACKAGE VERSION PATH FILE: FILE becomes PATH of that package.
+# extract PACKAGE VERSION PATH FILE: extracts PATH of that package to FILE.
 extract() {
 	cd /tmp
 	apt-get "${APT[@]}" download "$1=$2" >&2
@@ -62,8 +62,8 @@ fetch_source() {
 	fi
 }
 
-# Compares the tarball of VERSION with BASE, or, for a version that BASE does not
-# know, with what it was when apt verified it.
+# Verifies the tarball of VERSION against BASE or, for a version that is not in BASE, against the
+# checksum recorded when apt verified it.
 verify() {
 	local file want got
 	file=$(tarball "$1")
@@ -75,7 +75,7 @@ verify() {
 	return 1
 }
 
-# The version to use: a tested one if there is one, else what the archive had.
+# The cached version to use: a tested one if there is one, else the one that the archive had.
 cached_version() {
 	local version
 	while read -r version _; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# First process of a guest that lab/boot.sh boots: mounts what a test needs, runs
-# the command, leaves its status in the folder that lab/boot.sh gave, and stops.
+# First process of a guest that lab/boot.sh boots: mounts file systems, runs the
+# command, writes its status into the folder that lab/boot.sh gave, and reboots.
 
 dir=${labdir:?} # from the kernel command line
 export HOME=/tmp LC_ALL=C.UTF-8 TERM=${labterm:-dumb} PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -28,8 +28,8 @@ ip link set lo up
 hostname lab
 ulimit -l unlimited
 cd /
-# Where processors run side by side, and user space is built
-(($(nproc) == 1)) || [[ ! -x /out/user/still ]] || /out/user/still
+# With several CPUs, and if user space is built
+(($(nproc) == 1)) || [[ ! -x /out/user/pin_dispatcher ]] || /out/user/pin_dispatcher
 
 # port NAME: the character device of a virtio-serial port
 port() {
@@ -39,7 +39,7 @@ port() {
 	done
 }
 
-# The command, and with kmemleak=on whether it left something behind
+# Runs the command and, with kmemleak=on, the leak check
 run() {
 	local status=0 left=0
 	bash "$dir/command" || status=$?

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
-# Shared by the scripts of the lab: messages, long steps, and where things are.
-# To be sourced; sets REPO and LAB, and CACHE and OUT as seen from where it runs.
+# Shared by the scripts of the lab: messages, long steps, paths.
+# To be sourced; sets REPO and LAB, and CACHE and OUT as seen inside or outside the lab root.
 
 set -euo pipefail
 
@@ -13,17 +13,17 @@ else
 	OUT=$REPO/out CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/xsk-fastpath
 fi
 
-# The drivers of the series, and what models their cards in nicsim.
+# The drivers of the series, and the nicsim models of their NICs.
 DRIVERS=(ixgbe i40e)
 declare -A CARDS=([ixgbe]=82599 [i40e]=x710)
 
-# choose_cards: sets drivers to those that NIC names, and models to two ports of the card of each.
-choose_cards() {
+# choose_nics: sets drivers to those that NIC names, and models to two ports per driver.
+choose_nics() {
 	local driver
 	case ${NIC:-both} in
 	both) drivers=("${DRIVERS[@]}") ;;
 	ixgbe | i40e) drivers=("$NIC") ;;
-	*) need "NIC=$NIC: it may be ixgbe, i40e or both" ;;
+	*) need "NIC=$NIC: must be ixgbe, i40e or both" ;;
 	esac
 	models=''
 	for driver in "${drivers[@]}"; do
@@ -36,7 +36,7 @@ say() {
 	printf '%s\n' "$@" >&2
 }
 
-# Exit status 1: something failed. 2: the caller has to do something first.
+# Exit status 1: failure. 2: a prerequisite is missing, or wrong usage.
 die() {
 	say "${0##*/}: $*"
 	exit 1
@@ -47,21 +47,21 @@ need() {
 	exit 2
 }
 
-# --help prints the comment at the head of the script that was called.
+# --help prints the comment at the head of the script.
 help_if_asked() {
 	[[ ${1:-} == -h || ${1:-} == --help ]] || return 0
 	awk 'NR > 2 && !/^#/ { exit } NR > 2 { sub(/^# ?/, ""); print }' "$0"
 	exit 0
 }
 
-# Goes on inside the lab root, where scripts see /src, /out and /cache.
+# Continues inside the lab root, where scripts see /src, /out and /cache.
 in_lab() {
 	[[ -e /.xsk-lab ]] && return 0
 	exec "$LAB/enter.sh" "/src/lab/${0##*/}" "$@"
 }
 
-# ns_run CMD...: runs CMD as process 1 of namespaces of its own. However we
-# end, the kernel then ends all of its processes and drops all of its mounts.
+# ns_run CMD...: runs CMD as process 1 of new namespaces. When this script ends, by whatever
+# cause, the kernel kills all processes and removes all mounts in them.
 ns_run() {
 	local user=()
 	((EUID == 0)) || user=(--map-root-user --map-auto)
@@ -69,13 +69,13 @@ ns_run() {
 		--fork --kill-child=KILL "$@"
 }
 
-# step NAME TEXT CMD...: runs a long command, output in out/log/NAME.log, with
-# a line that shows TEXT and the seconds. Returns the status of CMD.
+# step NAME TEXT CMD...: runs a long command with its output in out/log/NAME.log, and shows TEXT
+# and the elapsed seconds. Returns the status of CMD.
 step() {
 	local name=$1 text=$2 log=$OUT/log/$1.log start=$SECONDS pid status=0
 	shift 2
 	mkdir -p "$OUT/log"
-	# In a process group of its own, which ends with us: Ctrl-C does not reach it.
+	# A new process group does not receive Ctrl-C; the trap kills it.
 	set -m
 	"$@" >"$log" 2>&1 </dev/null &
 	set +m
@@ -90,16 +90,16 @@ step() {
 	fi
 	step_line "$start" "$text: failed with status $status" $'\n'
 	tail -n 20 "$log" >&2
-	say "Step $name failed; its whole output is in out/log/$name.log"
+	say "Step $name failed; its full output is in out/log/$name.log"
 	return "$status"
 }
 
-# Lines of steps in progress are overwritten. Not with STEPS_BESIDE, where other steps print, too.
+# Progress lines are overwritten, except with STEPS_BESIDE, where other steps print as well.
 on_terminal() {
 	[[ -t 2 && -z ${STEPS_BESIDE:-} ]]
 }
 
-# Shows the time each second on a terminal, each 30 s elsewhere.
+# Shows the time every second on a terminal, every 30 s elsewhere.
 step_watch() {
 	local pid=$1 text=$2 start=$3 end=$'\n' every=30 next=$3
 	! on_terminal || end='' every=1
@@ -118,8 +118,8 @@ step_line() {
 	printf '%s[%4ds] %s%s' "$clear" "$((SECONDS - $1))" "$2" "$3" >&2
 }
 
-# make_kernel TREE BUILD ARG...: make, at the same two paths whatever the folders
-# are, so that clones share what is in the compiler cache.
+# make_kernel TREE BUILD ARG...: runs make with both folders at fixed paths, so that clones share
+# the compiler cache.
 make_kernel() {
 	local args=(-j "$(nproc)" -C /tmp/kernel/source O=/tmp/kernel/build
 		LOCALVERSION= KBUILD_BUILD_TIMESTAMP=@0 KBUILD_BUILD_USER=lab
@@ -133,15 +133,15 @@ make_kernel() {
 		exec make "$@"' -- "$1" "$2" "${args[@]}" "${@:3}"
 }
 
-# configure_lab TREE BUILD FRAGMENT...: what the fragments do not name is off.
+# configure_lab TREE BUILD FRAGMENT...: disables every option that is in none of the fragments.
 configure_lab() {
 	local fragments=("${@:3}")
 	cat "${fragments[@]/#/$LAB/kconfig/}" >"$2/lab.config"
 	make_kernel "$1" "$2" KCONFIG_ALLCONFIG=/tmp/kernel/build/lab.config allnoconfig
 }
 
-# check_config BUILD WANTED: fails with the options of file WANTED that the
-# configuration did not take; without their dependencies they vanish silently.
+# check_config BUILD WANTED: fails with the options of file WANTED that are not in the
+# configuration; options with missing dependencies are dropped silently.
 check_config() {
 	local line lost=()
 	while read -r line; do
@@ -150,6 +150,6 @@ check_config() {
 	while read -r _ line _; do
 		! grep -q "^$line=" "$1/.config" || lost+=("$line=n")
 	done < <(grep '^# CONFIG_.* is not set' "$2")
-	((${#lost[@]} == 0)) || die "the kernel configuration did not take these options" \
-		"(dependencies missing? see lab/kconfig):" "${lost[@]}"
+	((${#lost[@]} == 0)) || die "the kernel configuration lacks these options" \
+		"(missing dependencies? see lab/kconfig):" "${lost[@]}"
 }

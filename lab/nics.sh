@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2054,SC2154,SC2034
-# The network cards of a guest: nicsim beside QEMU. To be sourced by lab/boot.sh,
-# which sets what the user asked for, and dir, name and memory.
+# The NICs of a guest: nicsim next to QEMU. To be sourced by lab/boot.sh, which sets
+# the nic_ variables from its options, and dir, name and memory.
 #
-# The port with index N is behind a PCIe root port of its own, at PCI (N+1):00.0. Its
-# socket and nicsim's control socket are in dir; a virtio-serial port named nicsim hands
-# the control socket to the guest (lab/guest/nicctl). The log of nicsim is
-# out/log/nicsim-NAME.log, its counters at the end are out/result/nicsim-NAME.json.
+# Port N is behind its own PCIe root port, at PCI (N+1):00.0. Its socket and nicsim's
+# control socket are in dir; a virtio-serial port named nicsim connects the guest to the
+# control socket (lab/guest/nicctl). The log of nicsim is out/log/nicsim-NAME.log, its
+# final counters are out/result/nicsim-NAME.json.
 
 nic_models=() nic_args=() nic_timing=lockstep nic_beside='' nic_any_events=''
 nic_machine='' nic_qemu=() nic_pid='' nic_beside_pid=''
 
-# In lockstep QEMU waits for the answer to each register write: the guest stands still
-# until the model has acted on it.
+# In lockstep, QEMU waits for the reply to each register write: the guest is stopped
+# until the model has processed it.
 nics_qemu() {
 	local port posted=false device
 	[[ $nic_timing != lockstep ]] || posted=true
@@ -47,7 +47,7 @@ nics_start() {
 	nic_beside_pid=$!
 }
 
-# Until all sockets are there, at most 10 s.
+# Waits at most 10 s for all sockets.
 nics_wait() {
 	local tries socket
 	for ((tries = 0; tries < 100; tries++)); do
@@ -62,7 +62,7 @@ nics_wait() {
 	die "nicsim did not start"
 }
 
-# Ends nicsim. Fails if it ended before, or counted an event that is not allowed.
+# Stops nicsim. Fails if it exited before, or counted an event that is not allowed.
 nics_end() {
 	local status=0
 	[[ -n $nic_pid ]] || return 0

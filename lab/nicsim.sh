@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/nicsim.sh: builds nicsim, the models of network cards; the program is
-# out/nicsim/release/nicsim. Takes a second when nothing has changed.
+# lab/nicsim.sh: builds nicsim, the NIC models; the program is out/nicsim/release/nicsim.
+# Takes a second when nothing has changed.
 #
-# The first time, cargo fetches the crates of nicsim/Cargo.lock into the per-user cache.
+# The first build downloads the crates of nicsim/Cargo.lock into the per-user cache.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """Turn the patch series of this repository into a git tree of the kernel, and back.
 
-One line of the file `series` is one commit: a mail in patches/ with the changes of existing files,
-then the new files that the commit brings, which lie in the repository under their kernel path.
+patches/ holds complete mails, `series` their order and sections, patches/cover the cover letter of
+each section. In the tree, `patched` is the series on the tag `base`, and the branches section/NAME
+end the sections. The kernel folders of the repository hold the files that the mails create.
 """
 
 import argparse
 import contextlib
+import email
 import email.utils
+import fcntl
 import hashlib
 import json
 import lzma
@@ -20,14 +23,18 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import textwrap
 import time
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+
+import covers
 
 KERNEL_FOLDERS = ("include", "net", "drivers", "Documentation", "tools", "samples")
-MAIL_START = f"From {'0' * 40} Mon Sep 17 00:00:00 2001"
-NOTES = "series"  # refs/notes/series: the text between `---` and the diffstat
-NAME_MAX, SUBJECT_MAX = 60, 72
+NOTES = "refs/notes/series"  # the text between `---` and the diffstat
+NAME_MAX, SUBJECT_MAX = 64, 72
+INTEL = "drivers/net/ethernet/intel/"
+BPF = ("kernel/bpf/", "tools/testing/selftests/bpf/")
+EDIT = "edit out/linux, commit there and `make refresh` (--force overwrites this file)"
 
 
 def identity(name, address, date):
@@ -37,15 +44,17 @@ def identity(name, address, date):
 
 
 # What a user or a calling git hook has configured must change neither commits nor diffs. The tree
-# may belong to another user: root in the lab, the developer outside.
+# may belong to another user: root in the lab, the developer outside. No gc: a scratch repository
+# has the tree's objects but not its branches.
 ENV = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | {
     "LC_ALL": "C.UTF-8", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
+    "GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
+    "GIT_CONFIG_KEY_1": "gc.auto", "GIT_CONFIG_VALUE_1": "0",
 } | identity("base", "base@localhost", "2000-01-01T00:00:00Z")
 
 
 class Failure(Exception):
-    """What went wrong and, after a semicolon, the way out."""
+    """The error and, after a semicolon, the remedy."""
 
 
 def say(text):
@@ -53,252 +62,216 @@ def say(text):
     print(f"series.py: {text}", file=sys.stderr, flush=True)
 
 
+@contextlib.contextmanager
+def step(what):
+    """Show that a long step begins and how long it took."""
+    start = time.monotonic()
+    say(f"{what} ...")
+    yield
+    say(f"{what}: {time.monotonic() - start:.0f} s")
+
+
 def run(cmd, **kwargs):
-    """Run cmd, capture its output as bytes and leave its status to the caller."""
+    """Run cmd, capture its output as text and leave its status to the caller."""
     try:
-        return subprocess.run(cmd, capture_output=True, check=False, **{"env": ENV, **kwargs})
+        return subprocess.run([*map(str, cmd)], stdin=subprocess.DEVNULL, capture_output=True,
+                              check=False, text=True, **{"env": ENV, **kwargs})
     except FileNotFoundError as err:
         raise Failure(f"{err.filename} is missing; install it or correct the path") from err
 
 
-@contextlib.contextmanager
-def step(what):
-    """Show that a long step begins and how long it took; yield its start."""
-    start = time.monotonic()
-    say(f"{what} ...")
-    yield start
-    say(f"{what}: {time.monotonic() - start:.0f} s")
-
-
-def long_run(what, cmd, **kwargs):
-    """Run cmd, showing what it does and, on a terminal, for how long it has been at it."""
-    with step(what) as start:
-        proc = subprocess.Popen([*map(str, cmd)], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                **{"env": ENV, **kwargs})
-        err, tick = None, "\r{:4.0f} s\r" if sys.stderr.isatty() else ""
-        try:
-            while err is None:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    err = proc.communicate(timeout=1)[1].decode(errors="replace").strip()
-                text = tick.format(time.monotonic() - start)
-                print(text, end="", file=sys.stderr, flush=True)
-        finally:
-            proc.kill()
-        if proc.returncode:
-            raise Failure(f"{what} failed: {err[-500:]}; check the source and the free space")
-
-
 class Git:
-    """A git repository; calling it runs one git command and returns its output as text."""
+    """A git repository; calling it runs one git command and returns its output."""
 
     def __init__(self, path, **env):
         self.path, self.env = Path(path), {key: str(value) for key, value in env.items()}
 
-    def run(self, *args, data=None):
+    def run(self, *args):
         """Run a command whose failure is an answer."""
-        return run(["git", *map(str, args)], cwd=self.path, env=ENV | self.env, input=data)
+        return run(["git", *args], cwd=self.path, env=ENV | self.env)
 
-    def raw(self, *args, data=None):
-        """Run a command that must work and return its output as bytes."""
-        done = self.run(*args, data=data)
+    def __call__(self, *args):
+        done = self.run(*args)
         if done.returncode:
-            cause = done.stderr.decode(errors="replace").strip()
-            raise Failure(f"git {args[0]} in {self.path}: {cause}; repair the tree or remove it")
-        return done.stdout
-
-    def __call__(self, *args, data=None):
-        return self.raw(*args, data=data).decode().strip()
+            raise Failure(f"git {args[0]} in {self.path}: {done.stderr.strip()}; "
+                          "repair the tree or remove it")
+        return done.stdout.strip()
 
     def paths(self, *args):
         """Return the NUL-separated output of a command as a list."""
-        return [path for path in self.raw(*args).decode().split("\0") if path]
+        return [path for path in self(*args).split("\0") if path]
 
     def having(self, **env):
         """Return the same repository with more environment."""
         return Git(self.path, **self.env | env)
 
 
-@dataclass(frozen=True)
-class Patch:
-    """The parts of a patch mail."""
-
-    author: str
-    address: str
-    date: str
-    subject: str
-    body: str
-    notes: str = ""
-    diff: bytes = b""
-
-    def mail(self):
-        """Return the patch file: `diff` begins with the diffstat here."""
-        head = [MAIL_START, f"From: {self.author} <{self.address}>", f"Date: {self.date}",
-                f"Subject: [PATCH] {self.subject}", "", *([self.body] if self.body else []), "---"]
-        if self.notes:
-            head += [self.notes, *([""] if self.diff else [])]
-        return "\n".join([*head, ""]).encode() + self.diff
-
-    def message(self):
-        """Return the commit message."""
-        return f"{self.subject}\n\n{self.body}".strip().encode() + b"\n"
-
-    def touched(self):
-        """Return the paths in the diff."""
-        if not self.diff:
-            return []
-        done = run(["git", "apply", "--numstat", "-z"], input=self.diff, cwd="/")
-        if done.returncode:
-            raise Failure(f"{done.stderr.decode(errors='replace').strip()}; repair the diff")
-        return [line.split("\t", 2)[2] for line in done.stdout.decode().split("\0") if line]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of `series`."""
-
-    name: str
-    files: tuple
-
-    def read(self, repo):
-        """Return the parsed patch."""
-        path = repo / "patches" / self.name
-        if not path.is_file():
-            raise Failure(f"patches/{self.name} is missing; restore it or take it out of series")
-        try:
-            return parse_mail(path.read_bytes())
-        except Failure as err:
-            raise Failure(f"patches/{self.name}: {err}") from err
-
-
-def split_notes(rest):
-    """Split what follows the message into notes and diff; the diffstat is made anew."""
-    start = re.search(rb"^diff --git ", rest, re.MULTILINE)
-    diff = rest[start.start():] if start else b""
-    head = rest[:start.start()] if start else rest
-    stat = re.search(rb"^ \S.* \| +(\d|Bin)|^ \d+ files? changed|^-- $", head, re.MULTILINE)
-    head = head[:stat.start()] if stat else head
-    return head.removeprefix(b"---").decode().strip("\n"), diff
-
-
-def parse_mail(data):
-    """Parse a patch mail."""
-    with tempfile.TemporaryDirectory() as tmp:
-        done = run(["git", "mailinfo", "-b", "--no-scissors", "msg", "rest"], input=data, cwd=tmp)
-        if done.returncode:
-            raise Failure("not a mail; write it as git format-patch does")
-        body, rest = Path(tmp, "msg").read_text(), Path(tmp, "rest").read_bytes()
-    info = dict(line.split(": ", 1) for line in done.stdout.decode().splitlines() if ": " in line)
-    fields = [info.get(key, "").strip() for key in ("Author", "Email", "Date", "Subject")]
-    if not all(fields):
-        raise Failure("author, date or subject is missing; add the From, Date, Subject headers")
-    try:
-        email.utils.parsedate_to_datetime(fields[2])
-    except ValueError as err:
-        raise Failure(f"cannot read the date {fields[2]!r}; write it as date -R does") from err
-    return Patch(*fields, body.strip("\n"), *split_notes(rest))
-
+# The repository's side
 
 def read_series(repo):
-    """Return the entries of `series`."""
-    path = repo / "series"
+    """Return section -> names of its mails, in the order of `series`."""
+    path, sections = repo / "series", {}
     if not path.is_file():
         raise Failure(f"{path} is missing; give --repo, or create an empty one to begin a series")
-    lines = [line.split("#")[0].split() for line in path.read_text().splitlines()]
-    entries = [Entry(words[0], tuple(words[1:])) for words in lines if words]
-    for name in [word for entry in entries for word in (entry.name, *entry.files)]:
-        if name.startswith("/") or ".." in PurePosixPath(name).parts:
-            raise Failure(f"series names {name}, outside the repository; correct the line")
-    return entries
+    for line in path.read_text().splitlines():
+        if match := re.fullmatch(r"# section (\S+)", line):
+            if match[1] in sections:
+                raise Failure(f"series has the section {match[1]} twice; rename one")
+            sections[match[1]] = []
+        elif line.strip() and not line.startswith("#"):
+            if not sections or "/" in line:
+                raise Failure(f"series has {line} outside a section or outside patches/; correct it")
+            sections[[*sections][-1]].append(line.strip())
+    if empty := [name for name, mails in sections.items() if not mails]:
+        raise Failure(f"series has no mail in the section {empty[0]}; remove that line")
+    return sections
 
 
-def fingerprint(repo, entries):
-    """Return path -> hash of all that the series consists of, to see later what was edited."""
-    names = [name for e in entries for name in (f"patches/{e.name}", *e.files)]
-    paths = [path for path in (repo / name for name in ["series", *names]) if path.is_file()]
+def mail_paths(repo, sections):
+    """Return the paths of all mails, in order."""
+    return [repo / "patches" / name for names in sections.values() for name in names]
+
+
+def read_mail(path):
+    """Return the headers of a mail, its message and what follows that."""
+    if not path.is_file():
+        raise Failure(f"patches/{path.name} is missing; restore it or take it out of series")
+    head, _, rest = path.read_text().partition("\n\n")
+    headers, (body, _, rest) = email.message_from_string(head), rest.partition("\n---\n")
+    if not all(headers[key] for key in ("From", "Date", "Subject")):
+        raise Failure(f"patches/{path.name}: author, date or subject is missing; add the header")
+    try:
+        email.utils.parsedate_to_datetime(headers["Date"])
+    except ValueError as err:
+        raise Failure(f"patches/{path.name}: cannot read the date {headers['Date']!r}; "
+                      "write it as date -R does") from err
+    return headers, body, rest
+
+
+def note_of(rest):
+    """Return the text between the `---` of a mail and its diffstat."""
+    stat = r"^ \S.* \| +(?:\d|Bin)|^ \d+ files? changed|^diff --git "
+    note = re.split(stat, rest, maxsplit=1, flags=re.MULTILINE)[0].strip("\n")
+    return textwrap.dedent(note.removeprefix("Notes (series):\n")).strip()
+
+
+def touched(path):
+    """Return the paths in the diff of a mail."""
+    done = run(["git", "apply", "--numstat", "-z", path], cwd="/")
+    if done.returncode:
+        raise Failure(f"patches/{path.name}: {done.stderr.strip()}; repair the diff, "
+                      "or drop an empty commit from the tree")
+    return [line.split("\t", 2)[2] for line in done.stdout.split("\0") if line]
+
+
+def fingerprint(repo):
+    """Return path -> hash of `series` and the mails, to see later what was edited."""
+    paths = [path for path in (repo / "series", *repo.glob("patches/*.patch")) if path.is_file()]
     return {str(path.relative_to(repo)): hashlib.sha256(path.read_bytes()).hexdigest()
-            + ("x" if os.access(path, os.X_OK) else "") for path in paths}
+            for path in paths}
 
 
-# Applying the series
-
-def base_files(git, base):
-    """Return the set of all paths in the base."""
-    return set(git.paths("ls-tree", "-r", "-z", "--name-only", base))
-
-
-def check_paths(entry, patch, known):
-    """Refuse an entry that creates what exists, or changes a file that the base lacks."""
-    for path in entry.files:
-        if path in known:
-            raise Failure(f"{entry.name} lists {path} as new, but the base has it; "
-                          "make its change a patch")
-    for path in patch.touched():
-        if path not in known:
-            raise Failure(f"patches/{entry.name} touches {path}, which the base lacks; "
-                          "keep it whole in the repository and list it in series")
+def stale_files(repo, new):
+    """Return the paths in the kernel folders that are not as in `new`: see new_files()."""
+    have = {}
+    for path in (path for top in KERNEL_FOLDERS for path in (repo / top).rglob("*")):
+        if not path.is_dir():
+            data = path.read_bytes()
+            have[str(path.relative_to(repo))] = (
+                "100755" if os.access(path, os.X_OK) else "100644",
+                hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest())
+    return sorted(path for path in {*have, *new} if have.get(path) != new.get(path))
 
 
-def apply_fuzzy(git, patch):
-    """Apply with patch(1) to copies of the files and stage the result."""
+def write_file(path, data, executable=False):
+    """Write a file, unless it has these contents already."""
+    if not path.is_file() or path.read_bytes() != data:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    if os.access(path, os.X_OK) != executable:
+        path.chmod(0o755 if executable else 0o644)
+
+
+# From mails to commits and back
+
+@contextlib.contextmanager
+def scratch(*, objects=None):
+    """Make a repository for a while: without configuration, perhaps with the objects of another."""
     with tempfile.TemporaryDirectory() as tmp:
-        paths = patch.touched()
-        git.run("checkout-index", "-q", f"--prefix={tmp}/", "--", *paths)
-        cmd = ["patch", "-p1", "--fuzz=2", "--no-backup-if-mismatch", "--force", "--silent"]
-        if run(cmd, cwd=tmp, input=patch.diff).returncode:
-            return False
-        git.having(GIT_WORK_TREE=tmp)("add", "-A", "-f", "--", *paths)
-    return True
+        git = Git(tmp, **({"GIT_OBJECT_DIRECTORY": objects} if objects else {}))
+        git("init", "-q", "-b", "main", "--template=")
+        yield git
 
 
-def apply_patch(git, name, patch, before, allow_drift):
-    """Apply a patch to the index."""
-    command = ("apply", "--cached", "--whitespace=nowarn")
-    done = git.run(*command, "-", data=patch.diff)
-    if not done.returncode:
-        return
-    cause = done.stderr.decode(errors="replace").strip().replace("\n", ", ")
-    ways = {"git apply --3way":
-            lambda: not git.run(*command, "--3way", "-", data=patch.diff).returncode,
-            "patch --fuzz=2": lambda: apply_fuzzy(git, patch)}
-    for way, works in ways.items() if allow_drift else ():
-        git("read-tree", before)  # a failed merge leaves its conflicts in the index
-        if works():
-            say(f"WARNING: patches/{name} DRIFTED, {way} was needed ({cause}); "
-                "read the result, then run `series.py refresh`")
-            return
-    hint = "rebase it" if allow_drift else "rebase it, or try --allow-drift"
-    raise Failure(f"patches/{name} does not apply ({cause}); {hint}")
+def apply_mails(git, base, mails, *, allow_drift=False):
+    """Run git am on base, checking out only what the mails touch; return commits and drifted."""
+    paths, drifted = {path for mail in mails for path in touched(mail)}, False
+    git("config", "core.sparseCheckout", "true")
+    write_file(git.path / ".git/info/sparse-checkout",
+               "".join(f"/{path}\n" for path in sorted(paths)).encode())
+    git("checkout", "-q", "--detach", base)
+    command = ("am", "-q", "--committer-date-is-author-date", "--whitespace=nowarn")
+    while mails and (done := git.run(*command, *mails)).returncode:
+        cause = done.stderr.strip().split("\nhint:")[0].replace("\n", ", ")
+        number = int((git.path / ".git/rebase-apply/next").read_text()) - 1
+        for way in ("--3way", "-C1") if allow_drift else ():
+            git("am", "--quit")
+            git("reset", "-q", "--hard")
+            if not git.run(*command, way, mails[number]).returncode:
+                say(f"WARNING: patches/{mails[number].name} DRIFTED, git am {way} was needed "
+                    f"({cause}); read the result, then run `series.py refresh`")
+                drifted = True
+                break
+        else:
+            hint = "rebase it" if allow_drift else "rebase it, or try --allow-drift"
+            raise Failure(f"patches/{mails[number].name} does not apply ({cause}); {hint}")
+        mails = mails[number + 1:]
+    return git("rev-list", "--reverse", f"{base}..HEAD").split(), drifted
 
 
-def add_files(git, repo, entry):
-    """Stage the new files of an entry."""
-    for path in entry.files:
-        if not (repo / path).is_file():
-            raise Failure(f"{entry.name} lists {path}, which is missing; restore or unlist it")
-        blob = git("hash-object", "-w", "--no-filters", repo / path)
-        mode = "100755" if os.access(repo / path, os.X_OK) else "100644"
-        git("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}")
+def format_mails(git, first, last, out, *options):
+    """Write the commits after first, up to last, as mails; return their paths."""
+    first, last = git("rev-parse", f"{first}^{{commit}}", f"{last}^{{commit}}").split()
+    with scratch(objects=git.path / ".git/objects") as repo:
+        repo("read-tree", last)  # .gitattributes, which say how to find the function of a hunk
+        if not git.run("rev-parse", "-q", "--verify", NOTES).returncode:
+            repo("update-ref", NOTES, git("rev-parse", NOTES))
+            options = (*options, f"--notes={NOTES}")
+        author = git("log", "-1", "--format=%an%x00%ae%x00%aI", last).split("\0")
+        return [Path(path) for path in repo.having(**identity(*author))(
+            "format-patch", "--zero-commit", "--no-signature", "--no-renames", "--abbrev=12",
+            "--stat=72", *options, "-o", out, f"{first}..{last}").splitlines()]
 
 
-def build(git, repo, base, *, allow_drift=False):
-    """Commit the series on top of base without touching the work tree; return [(patch, id)]."""
-    known, made = base_files(git, base), []
-    with tempfile.TemporaryDirectory() as tmp:
-        index = git.having(GIT_INDEX_FILE=Path(tmp, "index"), GIT_DIR=(git.path / ".git").resolve())
-        index("read-tree", base)
-        tip, tree = base, git("rev-parse", f"{base}^{{tree}}")
-        for entry in read_series(repo):
-            patch = entry.read(repo)
-            check_paths(entry, patch, known)
-            if patch.diff:
-                apply_patch(index, entry.name, patch, tree, allow_drift)
-            add_files(index, repo, entry)
-            tree = index("write-tree")
-            author = identity(patch.author, patch.address, patch.date)
-            tip = git.having(**author)("commit-tree", tree, "-p", tip, data=patch.message())
-            made.append((patch, tip))
-    return made
+def new_files(git, base, tip):
+    """Return path -> (mode, blob) of the files that the series creates."""
+    raw = git.paths("diff-tree", "-r", "-z", "--no-renames", "--diff-filter=A", base, tip)
+    return {path: (info.split()[1], info.split()[3])
+            for info, path in zip(raw[::2], raw[1::2], strict=True)}
+
+
+def section_branches(git):
+    """Return section -> commit of its branch."""
+    return dict(line.split() for line in git(
+        "for-each-ref", "--format=%(refname:lstrip=3) %(objectname)", "refs/heads/section"
+    ).splitlines())
+
+
+def split_commits(git):
+    """Return section -> its commits, by the section branches; the last one ends with `patched`."""
+    commits, ends = git("rev-list", "--reverse", "base..patched").split(), section_branches(git)
+    for name, commit in ends.items():
+        if commit not in commits:
+            raise Failure(f"the branch section/{name} is not on the line from base to patched; move "
+                          f"it to its last commit: `git branch -f section/{name} COMMIT`")
+    names, sections, start = sorted(ends, key=lambda name: commits.index(ends[name])), {}, 0
+    for name in names:
+        if (end := commits.index(ends[name]) + 1) == start:
+            raise Failure(f"section/{name} has no commit of its own; move or delete the branch")
+        sections[name], start = commits[start:end if name != names[-1] else None], end
+    if commits and not sections:
+        raise Failure("no branch section/NAME ends at a commit of the series; create them")
+    return sections
 
 
 # tree
@@ -319,25 +292,27 @@ def base_identity(args):
     return "stat:" + digest.hexdigest()
 
 
-def export(git, commit, dest, paths=("-a",)):
-    """Write files of a commit to dest, past the index and work tree of the repository."""
+def export(git, commit, dest, *paths):
+    """Write files of a commit, or all, to dest, past the index and work tree of the repository."""
     with tempfile.TemporaryDirectory() as tmp:
         index = git.having(GIT_INDEX_FILE=Path(tmp, "index"))
         index("read-tree", commit)
-        index("checkout-index", "-q", f"--prefix={dest}/", *paths)
+        index("checkout-index", "-q", "-f", f"--prefix={dest}/", *(("--", *paths) if paths else ("-a",)))
 
 
 def unpack_base(args, dest):
     """Put the files of the base into dest."""
-    if args.base_tar:
-        cmd = ["tar", "xf", args.base_tar, "-C", dest, "--strip-components=1"]
-        return long_run("unpack base", cmd)
-    if not (args.base_dir / ".git").exists():
-        return long_run("copy base", ["cp", "-a", f"{args.base_dir}/.", dest])
-    git = Git(args.base_dir)
-    if git("status", "--porcelain", "-uno"):
-        say(f"note: uncommitted changes in {args.base_dir} are not part of the base")
-    return export(git, "HEAD", dest)
+    if args.base_dir and (args.base_dir / ".git").exists():
+        git = Git(args.base_dir)
+        if git("status", "--porcelain", "-uno"):
+            say(f"note: uncommitted changes in {args.base_dir} are not part of the base")
+        return export(git, "HEAD", dest)
+    cmd = ["cp", "-a", f"{args.base_dir}/.", dest] if args.base_dir else [
+        "tar", "xf", args.base_tar, "-C", dest, "--strip-components=1"]
+    with step("unpack base"):
+        if (done := run(cmd)).returncode:
+            raise Failure(f"unpack base failed: {done.stderr.strip()[-500:]}; "
+                          "check the source and the free space")
 
 
 def show_new_files(folder):
@@ -354,7 +329,8 @@ def import_base(args, partial, git_dir, index):
     unpack_base(args, partial)
     show_new_files(partial)
     git = Git(partial, GIT_DIR=git_dir, GIT_WORK_TREE=partial, GIT_INDEX_FILE=index)
-    long_run("add base to git", ["git", "add", "-A", "-f", "."], cwd=partial, env=ENV | git.env)
+    with step("add base to git"):
+        git("add", "-A", "-f", ".")
     return git("commit-tree", "-m", "base", git("write-tree"))
 
 
@@ -376,17 +352,17 @@ def create_tree(args, source):
         git = Git(partial)
         git("init", "-q", "-b", "patched")
         for key, value in (("core.looseCompression", 0), ("gc.auto", 0),
-                           ("notes.rewriteRef", f"refs/notes/{NOTES}")):
+                           ("notes.rewriteRef", NOTES), ("rebase.updateRefs", "true")):
             git("config", key, value)
         base = import_base(args, partial, partial / ".git", partial / ".git/index")
         git("update-ref", "refs/heads/patched", base)
         git("tag", "base", base)
-        save_state(git, base=source, tip=base, files={})
+        save_state(git, base=source, tip=base, files={}, drifted=False, sections={})
         partial.rename(args.tree)
 
 
 def save_state(git, **state):
-    """Record base source, last tip that agreed with the repository and the repository's files."""
+    """Record base source, tip and section branches, and the repository's mails that they are."""
     (git.path / ".git/series.json").write_text(json.dumps(state))
 
 
@@ -411,13 +387,33 @@ def refuse_loss(git, state):
                       f"run `series.py refresh`, {drop}")
     if git.run("merge-base", "--is-ancestor", "HEAD", "patched").returncode:
         raise Failure(f"HEAD of {git.path} has commits outside `patched`; bring them there, {drop}")
+    if section_branches(git) != state.get("sections", {}):
+        raise Failure(f"section branches of {git.path} were moved; run `series.py refresh`, {drop}")
+
+
+def adopt(git, repo, root, made, *, force=False, **state):
+    """Make the tree what the repository's mails were made to be, and record that."""
+    series, ends, start, tip = read_series(repo), {}, 0, [root, *made][-1]
+    for name, mails in series.items():
+        start += len(mails)
+        ends[name] = made[start - 1]
+    git("checkout", "-q", *(["-f"] if force else []), "-B", "patched", tip)
+    git("tag", "-f", "base", root)
+    for name, commit in (dict.fromkeys(section_branches(git)) | ends).items():
+        ref = f"refs/heads/section/{name}"
+        git("update-ref", *([ref, commit] if commit else ["-d", ref]))
+    git("update-ref", "-d", NOTES)
+    for path, commit in zip(mail_paths(repo, series), made, strict=True):
+        if note := note_of(read_mail(path)[2]):
+            git("notes", f"--ref={NOTES}", "add", "-m", note, commit)
+    save_state(git, tip=tip, sections=ends, files=fingerprint(repo), **state)
 
 
 def update_base_worktree(git, path):
     """Bring the work tree of the unpatched base up to date."""
     if not path.exists():
-        cmd = ["git", "worktree", "add", "-q", "-f", "--detach", path, "base"]
-        long_run("check out base", cmd, cwd=git.path)
+        with step("check out base"):
+            git("worktree", "add", "-q", "-f", "--detach", path, "base")
     elif Git(path)("status", "--porcelain", "-uno"):
         raise Failure(f"{path} must stay the plain base but was edited; undo that or remove it")
     else:
@@ -432,106 +428,38 @@ def cmd_tree(args):
     git, state = open_tree(args.tree)
     if not args.force:
         refuse_loss(git, state)
+    fresh = state["base"] == source and state["files"] == fingerprint(args.repo)
+    if fresh and not args.force and not state.get("drifted"):
+        git("checkout", "-q", "patched")
+        say(f"{args.tree}: nothing has changed")
+    else:
+        update_tree(args, git, state, source)
+    if args.base_worktree:
+        update_base_worktree(git, args.base_worktree)
+    if stale := stale_files(args.repo, new_files(git, "base", "patched")):
+        raise Failure(f"{stale[0]} of the repository is not what the mails create, which the tree "
+                      f"has; {EDIT}")
+
+
+def update_tree(args, git, state, source):
+    """Apply the mails and have the tree follow them."""
+    mails = mail_paths(args.repo, read_series(args.repo))
+    for path in mails:
+        read_mail(path)
     base = git("rev-parse", "base^{commit}")
     if state["base"] != source:
         say(f"the base has changed from {state['base']} to {source}")
         with partial_folder(args.tree) as partial, tempfile.TemporaryDirectory() as tmp:
             base = import_base(args, partial, args.tree / ".git", Path(tmp, "index"))
-    made = build(git, args.repo, base, allow_drift=args.allow_drift)
-    tip = made[-1][1] if made else base
-    git("checkout", "-q", *(["-f"] if args.force else []), "-B", "patched", tip)
-    git("tag", "-f", "base", base)
-    git("update-ref", "-d", f"refs/notes/{NOTES}")
-    for patch, commit in made:
-        if patch.notes:
-            blob = git("hash-object", "-w", "--stdin", data=patch.notes.encode())
-            git("notes", f"--ref={NOTES}", "add", "-C", blob, commit)
-    save_state(git, base=source, tip=tip, files=fingerprint(args.repo, read_series(args.repo)))
-    if args.base_worktree:
-        update_base_worktree(git, args.base_worktree)
+    with scratch(objects=args.tree / ".git/objects") as repo, step("git am"):
+        made, drifted = apply_mails(repo, base, mails, allow_drift=args.allow_drift)
+    adopt(git, args.repo, base, made, force=args.force, base=source, drifted=drifted)
     say(f"{args.tree}: base and {len(made)} commits")
 
 
 # refresh
 
-def read_commit(git, commit, paths):
-    """Return a commit as a patch that is limited to the given paths."""
-    keys = "%an%x00%ae%x00%aD%x00%s%x00%b%x00%N"
-    fields = git("show", "-s", f"--notes={NOTES}", f"--format={keys}", commit).split("\0")
-    diff = git.raw("diff-tree", "-p", "--stat=72", "--summary", "--no-renames", "--abbrev=12",
-                   f"{commit}^", commit, "--", *paths) if paths else b""
-    patch = Patch(*fields[:4], fields[4].strip("\n"), fields[5].strip("\n"), diff)
-    again = parse_mail(patch.mail())
-    if again != replace(patch, diff=again.diff):
-        raise Failure(f"the message of {commit[:12]} ({patch.subject}) does not survive as a mail; "
-                      "reword lines in it that begin with `---`, `diff -`, `From:` or `Subject:`")
-    return patch
-
-
-def pick_name(subject, number, old, taken):
-    """Keep the file name of an unchanged subject, else make one."""
-    for name in old.get(subject, ()):
-        if name not in taken:
-            return name
-    slug = re.sub(r"[^a-z0-9]+", "-", subject.lower()).strip("-")
-    room = NAME_MAX - len("0000-.patch")
-    slug = slug if len(slug) <= room else slug[:room + 1].rpartition("-")[0]
-    while (name := f"{number:04}-{slug}.patch") in taken:
-        number += 1
-    return name
-
-
-def collect(git, old_names):
-    """Return [(entry, patch)] for the commits of the tree, and the new files of its tip."""
-    known, raw = base_files(git, "base"), ("diff-tree", "-r", "-z", "--no-renames")
-    tip = git.paths(*raw, "--diff-filter=A", "base", "patched")
-    new = {path: info.split()[1] for info, path in zip(tip[::2], tip[1::2], strict=True)}
-    entries, owner = [], {}
-    for commit in git("rev-list", "--reverse", "base..patched").split():
-        changed = git.paths(*raw, "--name-only", f"{commit}^", commit)
-        patch = read_commit(git, commit, [path for path in changed if path in known])
-        folded = sorted({owner[path] for path in changed if path in owner})
-        if folded:
-            say(f"{patch.subject}: its changes of new files fold into {', '.join(folded)}")
-        brings = tuple(path for path in changed if path in new and path not in owner)
-        if not patch.diff and not brings:
-            say(f"{patch.subject}: nothing is left of it, it gets no entry")
-            continue
-        name = pick_name(patch.subject, len(entries) + 1, old_names, {e.name for e, _ in entries})
-        entries.append((Entry(name, brings), patch))
-        owner.update(dict.fromkeys(brings, name))
-    return entries, new
-
-
-def series_text(old, entries):
-    """Write `series` with the comments, and the lines of unchanged entries, that it has."""
-    todo = {entry.name: entry for entry in entries}
-    above, pending, lines = {}, [], {}
-    for line in old.splitlines():
-        words = line.split("#")[0].split()
-        if words and words[0] in todo:
-            above[words[0]], pending = pending, []
-            if set(words[1:]) == set(todo[words[0]].files):
-                lines[words[0]] = line
-        elif not words:
-            pending.append(line)
-    out = []
-    for entry in entries:
-        line = f"{entry.name}  {' '.join(entry.files)}".rstrip()
-        out += [*above.get(entry.name, []), lines.get(entry.name, line)]
-    return "".join(f"{line}\n" for line in [*out, *pending])
-
-
-def write_file(path, data, executable=False):
-    """Write a file, unless it is so already."""
-    if not path.is_file() or path.read_bytes() != data:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    if os.access(path, os.X_OK) != executable:
-        path.chmod(0o755 if executable else 0o644)
-
-
-def check_refresh(git, state, args, old):
+def check_refresh(git, state, args):
     """Refuse to lose work in the tree that is not committed, or work done in the repository."""
     if git("status", "--porcelain"):
         raise Failure(f"{git.path} has uncommitted changes or new files; commit or remove them "
@@ -541,160 +469,175 @@ def check_refresh(git, state, args, old):
     if git("rev-list", "--merges", "base..patched") or git("merge-base", "base", "patched") != git(
             "rev-parse", "base^{commit}"):
         raise Failure("`patched` is not a straight line from `base`; rebase it on `base`")
-    now = fingerprint(args.repo, old).items() ^ state["files"].items()
-    if now and not args.force:
-        raise Failure(f"the repository was edited after the tree was made "
-                      f"({', '.join(sorted({path for path, _ in now}))}); take that into the tree "
-                      "with `series.py tree`, or overwrite it with --force")
+    edited = {path for path, _ in fingerprint(args.repo).items() ^ state["files"].items()}
+    edited |= set(stale_files(args.repo, new_files(git, "base", state["tip"])))
+    if edited and not args.force:
+        listed = ", ".join(sorted(edited)[:5]) + (" and others" if len(edited) > 5 else "")
+        raise Failure(f"the repository was edited after the tree was made ({listed}); take changed mails into the tree with `series.py tree`, changed files by "
+                      "hand, or overwrite them with --force")
 
 
-def check_new_files(args, new, old_files, contents):
-    """Refuse new files that the repository cannot hold, or that would replace another file."""
-    for path, mode in new.items():
-        if mode not in ("100644", "100755") or re.search(r"[\s#]", path):
-            raise Failure(f"{path} is no plain file with a plain name; the series cannot hold it")
-        here = args.repo / path
-        same = here.is_file() and here.read_bytes() == contents[path]
-        if path not in old_files and here.exists() and not same and not args.force:
-            raise Failure(f"{here} differs from the tree's and no entry lists it; "
-                          "move it away, or overwrite it with --force")
+def remake(git, mails):
+    """Return the commits that the mails give on the base; they must be those of the tree."""
+    def log(repo, span):
+        return repo("log", "--reverse", "-z", "--date=raw", "--format=%T %an %ae %ad%n%B",
+                    span).split("\0")
+
+    base = git("rev-parse", "base^{commit}")
+    with scratch(objects=git.path / ".git/objects") as repo, step("git am"):
+        made, _ = apply_mails(repo, base, mails)
+        for want, have in zip(log(git, "base..patched"), log(repo, f"{base}..HEAD"), strict=True):
+            if want != have:
+                raise Failure(f"the commit \"{want.splitlines()[1]}\" does not survive as a mail; "
+                              "reword lines of its message that begin with `---`, `diff -`, `From:` "
+                              "or `Subject:`")
+    return base, made
 
 
 def cmd_refresh(args):
-    """Write the commits of the tree back into patches, new files and series."""
-    (git, state), old, repo = open_tree(args.tree), read_series(args.repo), args.repo
-    check_refresh(git, state, args, old)
-    old_names = {}
-    for entry in old:
-        with contextlib.suppress(Failure):  # a patch that is gone or broken lends no name
-            old_names.setdefault(entry.read(repo).subject, []).append(entry.name)
-    entries, new = collect(git, old_names)
-    old_files = {path for entry in old for path in entry.files}
-    contents = {path: git.raw("cat-file", "blob", f"patched:{path}") for path in new}
-    check_new_files(args, new, old_files, contents)
-    for entry, patch in entries:
-        write_file(repo / "patches" / entry.name, patch.mail())
-    for path, data in contents.items():
-        write_file(repo / path, data, new[path] == "100755")
-    gone = {f"patches/{e.name}" for e in old} - {f"patches/{e.name}" for e, _ in entries}
-    for path in gone | old_files - set(new):
-        (repo / path).unlink(missing_ok=True)
+    """Write the commits of the tree as mails, with the files and covers that follow from them."""
+    (git, state), repo = open_tree(args.tree), args.repo
+    check_refresh(git, state, args)
+    sections, new = split_commits(git), new_files(git, "base", "patched")
+    for path, (mode, _) in new.items():
+        if path.split("/")[0] not in KERNEL_FOLDERS or mode not in ("100644", "100755"):
+            raise Failure(f"{path} is no plain file in {', '.join(KERNEL_FOLDERS)}; move it, or "
+                          "add to KERNEL_FOLDERS of lab/series.py")
+    with tempfile.TemporaryDirectory() as tmp:
+        mails = format_mails(git, "base", "patched", tmp, "-N", "--no-encode-email-headers")
+        base, made = remake(git, mails)
+        for path in set(repo.glob("patches/*.patch")) - {repo / "patches" / p.name for p in mails}:
+            path.unlink()
+        for path in mails:
+            write_file(repo / "patches" / path.name, path.read_bytes())
+    names = iter(path.name for path in mails)
+    text = "# By `make refresh`, from out/linux; a section ends at the branch section/NAME there.\n"
+    for name, commits in sections.items():
+        text += f"\n# section {name}\n" + "".join(f"{next(names)}\n" for _ in commits)
+    write_file(repo / "series", text.encode())
+    stale = stale_files(repo, new)
+    for path in (path for path in stale if path not in new):
+        (repo / path).unlink()
         with contextlib.suppress(OSError):
             os.removedirs((repo / path).parent)
-    text = series_text((repo / "series").read_text(), [entry for entry, _ in entries])
-    write_file(repo / "series", text.encode())
-    made = build(git, repo, git("rev-parse", "base^{commit}"))
-    tip = made[-1][1] if made else "base"
-    if git("rev-parse", f"{tip}^{{tree}}") != git("rev-parse", "patched^{tree}"):
-        raise Failure("what was written does not give the tree again; compare `git diff patched "
-                      f"{tip}` in {git.path} and keep that tree")
-    files = fingerprint(repo, [entry for entry, _ in entries])
-    save_state(git, base=state["base"], tip=git("rev-parse", "patched"), files=files)
-    say(f"{len(entries)} entries, {len(new)} new files")
+    if changed := [path for path in stale if path in new]:
+        export(git, "patched", repo, *changed)
+    adopt(git, repo, base, made, base=state["base"], drifted=False)
+    for name, text in covers_of(repo).items():
+        write_file(repo / "patches/cover" / name, text.encode())
+    say(f"{len(mails)} mails, {len(new)} new files")
 
 
-# series, prefixes, check
+# series, check
+
+def covers_of(repo):
+    """Return section -> its cover letter, up to date."""
+    found, sections = {}, read_series(repo)
+    for name in sections:
+        try:
+            found[name] = covers.render(repo, name, sections)
+        except covers.CoverError as err:
+            raise Failure(f"patches/cover/{name}: {err}") from err
+    return found
+
+
+def prefix(section, paths):
+    """Return the list and tree that a patch is for."""
+    if section == "fixes":
+        return "iwl-net" if all(path.startswith(INTEL) for path in paths) else "net"
+    return "bpf-next" if 2 * sum(path.startswith(BPF) for path in paths) > len(paths) else "net-next"
+
 
 def cmd_series(args):
-    """Write the mails with a cover letter."""
-    git, cover = open_tree(args.tree)[0], args.repo / "patches/cover-letter"
-    text = cover.read_text() if cover.is_file() else ""
-    if not re.match(r"\S.*\n\n\S", text):
-        raise Failure(f"{cover} must have a subject line, a blank line and text; write it")
+    """Write each section as mails with a cover letter, ready to be sent."""
+    git = open_tree(args.tree)[0]
     if args.out.exists() and any(args.out.iterdir()):
         raise Failure(f"{args.out} is not empty; give an empty or new folder")
-    names = git("show", "-s", "--format=%an%x00%ae%x00%cI", "patched").split("\0")
-    done = git.having(**identity(*names)).raw(
-        "-c", f"branch.patched.description={text}", "format-patch", "--cover-letter",
-        "--cover-from-description=subject", "--subject-prefix=PATCH net-next", "--numbered",
-        "--thread=shallow", "--zero-commit", "--no-signature", "--no-renames", "-o",
-        args.out.resolve(), "base..patched")
-    sys.stdout.buffer.write(done)
+    letters = covers_of(args.repo)
+    for name, commits in split_commits(git).items():
+        if name not in letters:
+            raise Failure(f"the section {name} of the tree is not in `series`; refresh it")
+        subject, _, text = re.sub("^# .*\n", "", letters[name], flags=re.MULTILINE).partition("\n\n")
+        cover, *mails = format_mails(git, f"{commits[0]}^", commits[-1], args.out / name,
+                                     "--cover-letter", "--numbered", "--thread=shallow")
+        cover.write_text(cover.read_text().replace("*** SUBJECT HERE ***", subject).replace(
+            "*** BLURB HERE ***", text.strip()))
+        for path in (cover, *mails):
+            tree = prefix(name, touched(path) if path != cover else [""])
+            path.write_text(path.read_text().replace("Subject: [PATCH", f"Subject: [PATCH {tree}", 1))
+            print(path)
 
 
-def cmd_prefixes(args):
-    """Print id and subject of each commit, in order."""
-    print(open_tree(args.tree)[0]("log", "--reverse", "--format=%H %s", "base..patched"))
-
-
-def patch_problems(entry, patch, entries):
-    """Yield what is wrong with one patch."""
-    if len(entry.name) > NAME_MAX or not re.fullmatch(r"\d{4}-[\w.-]+\.patch", entry.name):
-        yield f"file name is not NNNN-<what>.patch of {NAME_MAX} characters at most; rename it"
-    if len(patch.subject) > SUBJECT_MAX or patch.subject.endswith("."):
+def mail_problems(path, section):
+    """Yield what is wrong with one mail."""
+    headers, body, _ = read_mail(path)
+    subject = re.sub(r"^\[.*?\] |\n", "", headers["Subject"])
+    if len(path.name) > NAME_MAX or not re.fullmatch(r"\d{4}-[\w.-]+\.patch", path.name):
+        yield f"file name is not NNNN-<what>.patch of {NAME_MAX} characters at most; refresh it"
+    if len(subject) > SUBJECT_MAX or subject.endswith("."):
         yield f"subject is over {SUBJECT_MAX} columns or ends with a full stop; reword it"
-    if not re.search(r"^Signed-off-by: \S.*<\S+@\S+>$", patch.body, re.MULTILINE):
+    if not re.search(r"^Signed-off-by: \S.*<\S+@\S+>$", body, re.MULTILINE):
         yield "no Signed-off-by; add yours"
-    if not re.sub(r"^[A-Z][\w-]+: .*$", "", patch.body, flags=re.MULTILINE).strip():
+    if not re.sub(r"^[A-Z][\w-]+: .*$", "", body, flags=re.MULTILINE).strip():
         yield "no text before the Signed-off-by; say why the patch is needed"
-    if not patch.diff and not entry.files:
-        yield "neither a diff nor new files; remove the entry"
-    for path in sorted({path for e in entries for path in e.files} & set(patch.touched())):
-        yield f"touches the new file {path}; change that file instead"
+    if section == "fixes" and not re.search(
+            r'^Fixes: [0-9a-f]{12} \(".+"\)$|could not be verified', body, re.MULTILINE):
+        yield 'no `Fixes: 12-digit-id ("subject")`; add it, or say that it could not be verified'
 
 
-def file_problems(repo, entries):
-    """Yield what series, patches and kernel folders disagree on."""
-    patches = [entry.name for entry in entries]
-    listed = [path for entry in entries for path in entry.files]
-    for name in sorted({name for name in patches + listed if (patches + listed).count(name) > 1}):
-        yield f"series lists {name} twice; list it once"
-    for path in sorted((repo / "patches").glob("*.patch")):
-        if path.name not in patches:
-            yield f"series lacks patches/{path.name}; list or remove it"
-    for path in listed:
-        if not (repo / path).is_file():
-            yield f"series lists {path}, which is missing; restore or unlist it"
-    for path in sorted(path for top in KERNEL_FOLDERS for path in (repo / top).rglob("*")):
-        if not path.is_dir() and str(path.relative_to(repo)) not in listed:
-            yield f"series lacks {path.relative_to(repo)}; list it with the entry that brings it"
+def file_problems(repo, sections):
+    """Yield what series, mails and cover letters disagree on."""
+    listed = [path.name for path in mail_paths(repo, sections)]
+    mails = sorted(path.name for path in repo.glob("patches/*.patch"))
+    if listed != mails:
+        odd = sorted({*listed} ^ {*mails}) or [a for a, b in zip(listed, mails) if a != b] or listed
+        yield f"series is not the list of the mails, sorted: {odd[0]}; correct it or `make refresh`"
+    for path in repo.glob("patches/cover/*"):
+        if path.name not in sections:
+            yield f"patches/cover/{path.name} is of no section of `series`; remove it"
+    for name, text in covers_of(repo).items():
+        if text != (repo / "patches/cover" / name).read_text():
+            yield f"patches/cover/{name} is stale: ranges or figures changed; `make refresh`"
 
 
-def extract(args, paths, dest):
-    """Write those of the paths that the base has to dest."""
-    if args.tar:
+def check_applies(args, mails):
+    """Run git am in a repository of the base's files that the mails touch; check the new files."""
+    paths = {path for mail in mails for path in touched(mail)}
+    with scratch() as git:
         with step("look into the tarball"), tarfile.open(args.tar) as tar:
             for member in tar:
                 path = member.name.partition("/")[2]
                 if path in paths and member.isfile():
-                    data = tar.extractfile(member).read()
-                    write_file(dest / path, data, bool(member.mode & 0o100))
-    elif (args.base_tree / ".git").exists():
-        git = Git(args.base_tree)
-        base = "HEAD" if git.run("rev-parse", "-q", "--verify", "base").returncode else "base"
-        export(git, base, dest, ["--", *sorted(paths & base_files(git, base))])
-    else:
-        for path in (path for path in paths if (args.base_tree / path).is_file()):
-            source = args.base_tree / path
-            write_file(dest / path, source.read_bytes(), os.access(source, os.X_OK))
-
-
-def check_applies(args, entries):
-    """Apply the series to a repository that holds only the files it is about."""
-    paths = {path for e in entries for path in (*e.files, *e.read(args.repo).touched())}
-    with tempfile.TemporaryDirectory() as tmp:
-        dest, git = Path(tmp), Git(tmp)
-        extract(args, paths, dest)
-        git("init", "-q")
+                    write_file(git.path / path, tar.extractfile(member).read(),
+                               bool(member.mode & 0o100))
         git("add", "-A", "-f", ".")
-        build(git, args.repo, git("commit-tree", "-m", "base", git("write-tree")))
+        git("commit", "-q", "--allow-empty", "-m", "base")
+        base = git("rev-parse", "HEAD")
+        apply_mails(git, base, mails)
+        for path in stale_files(args.repo, new_files(git, base, "HEAD")):
+            yield f"{path} is not what the mails create; {EDIT}"
 
 
 def cmd_check(args):
     """Report every problem of the series that can be found without a build."""
-    entries = read_series(args.repo)
-    problems = list(file_problems(args.repo, entries))
-    for entry in entries:
+    sections, problems = read_series(args.repo), []
+
+    def collect(found, where=""):
         try:
-            texts = patch_problems(entry, entry.read(args.repo), entries)
-            problems += [f"patches/{entry.name}: {text}" for text in texts]
+            problems.extend(f"{where}{text}" for text in found)
         except Failure as err:
             problems.append(str(err))
+
+    collect(file_problems(args.repo, sections))
+    for name, mails in sections.items():
+        for path in (args.repo / "patches" / mail for mail in mails):
+            collect(mail_problems(path, name), f"patches/{path.name}: ")
+    mails = mail_paths(args.repo, sections)
+    if not problems and args.tar:
+        collect(check_applies(args, mails))
     for problem in problems:
         say(problem)
-    if not problems and (args.tar or args.base_tree):
-        check_applies(args, entries)
-    print(f"series: {len(entries)} entries, {len(problems)} problems")
+    print(f"series: {len(mails)} mails, {len(problems)} problems")
     return 1 if problems else 0
 
 
@@ -711,7 +654,7 @@ def parse_args():
             sub.add_argument("--tree", type=Path, default="/out/linux", help="tree (%(default)s)")
         return sub
 
-    sub = add("tree", cmd_tree, "make or update the git tree: base, then a commit per entry")
+    sub = add("tree", cmd_tree, "make or update the git tree: base, then a commit per mail")
     base = sub.add_mutually_exclusive_group(required=True)
     base.add_argument("--base-tar", type=Path, metavar="TARBALL", help="base as a tarball")
     base.add_argument("--base-dir", type=Path, metavar="DIR", help="base as folder or git tree")
@@ -720,14 +663,10 @@ def parse_args():
     sub.add_argument("--force", action="store_true", help="drop what the tree alone has")
     sub = add("refresh", cmd_refresh, "write the commits of the tree back into the repository")
     sub.add_argument("--force", action="store_true", help="overwrite edits in the repository")
-    sub = add("series", cmd_series, "write the mails; cover letter from patches/cover-letter")
+    sub = add("series", cmd_series, "write each section as mails with its cover letter")
     sub.add_argument("--out", type=Path, required=True, metavar="DIR", help="empty or new folder")
-    add("prefixes", cmd_prefixes, "print id and subject of each commit")
     sub = add("check", cmd_check, "check the series; with a base, also that it applies", tree=False)
-    base = sub.add_mutually_exclusive_group()
-    base.add_argument("--base-tree", type=Path, metavar="DIR", help="base as folder or git tree "
-                      "(its tag base, else HEAD)")
-    base.add_argument("--tar", type=Path, metavar="TARBALL", help="base as a tarball")
+    sub.add_argument("--tar", type=Path, metavar="TARBALL", help="base as a tarball")
     return parser.parse_args()
 
 
@@ -739,7 +678,12 @@ def main():
         if isinstance(value, Path):
             setattr(args, name, value.absolute())
     try:
-        return args.function(args)
+        with contextlib.ExitStack() as stack:
+            if "tree" in args:  # groups of tests run side by side
+                args.tree.parent.mkdir(parents=True, exist_ok=True)
+                lock = stack.enter_context(args.tree.with_name("tree.lock").open("w"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            return args.function(args)
     except Failure as err:
         say(err)
     except (OSError, tarfile.TarError, lzma.LZMAError, EOFError) as err:

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/shell.sh: a shell in the patched kernel, with emulated cards of two ports each.
+# lab/shell.sh: a shell in the patched kernel, with emulated NICs of two ports each.
 #
-#   NIC=NAME          the driver of the card: ixgbe, i40e, or both, which is the default
-#   WIRE="SPEC ..."   what is at the ports, see nicsim/README.md; a cable between each two
+#   NIC=NAME          the driver of the NIC: ixgbe, i40e, or both, which is the default
+#   WIRE="SPEC ..."   the wires, see nicsim/README.md; default: a cable between the ports of a NIC
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
-choose_cards
+choose_nics
 
 read -ra specs <<<"${WIRE:-}"
 if ((${#specs[@]} == 0)); then

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Count the results in files of TAP or KTAP and print them, the failed ones by name, and how
-long a file took where it says so (`# took 12 s`).
+"""Count the results in files of TAP or KTAP and print them, the failed ones by name, and the
+time of a file if it has a line like `# took 12 s`.
 
 The last line is `N passed, M failed, K skipped`; the exit status is 1 if a test failed, or if
-none ran. In nested output a line that only sums up the lines below it does not count.
+none ran. In nested output a line that only summarizes the lines below it does not count.
 """
 
 import re
@@ -12,14 +12,14 @@ import sys
 from pathlib import Path
 
 RESULT = re.compile(r"^(?P<indent>\s*)(?P<bad>not )?ok \d+\s*-?\s*(?P<name>[^#]*)(?P<note>#.*)?$")
-SKIP = re.compile(r"#\s*SKIP\b", re.IGNORECASE)
+SKIP = re.compile(r"#\s*(SKIP|XFAIL)\b", re.IGNORECASE)
 TOOK = re.compile(r"^# took (\d+ s)$", re.MULTILINE)
 PLAN = re.compile(r"^1\.\.(\d+)")
 
 
 def results(text):
     """Yield (name, "passed" | "failed" | "skipped") for each test of one file."""
-    failed_at = {}  # depth -> did a line there fail, since the last one less deep
+    failed_at = {}  # depth -> whether a line failed there, since the last one less deep
     for line in text.splitlines():
         match = RESULT.match(line)
         if not match:
@@ -28,7 +28,7 @@ def results(text):
         below = [failed_at.pop(other) for other in list(failed_at) if other > depth]
         failed_at[depth] = failed_at.get(depth, False) or bad
         if below and (not bad or any(below)):
-            continue  # a sum
+            continue  # a summary
         verdict = "failed" if bad else "passed"
         if match["note"] and SKIP.match(match["note"]):
             verdict = "skipped"
@@ -36,7 +36,7 @@ def results(text):
 
 
 def complaint(text, found):
-    """Tell what is wrong with a file as a whole, or return None."""
+    """Return the error of a file as a whole, or None."""
     plan = PLAN.search(text) or re.search(r"^1\.\.(\d+)", text, re.MULTILINE)
     if not found:
         return "no test ran"

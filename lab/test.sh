@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/test.sh [GROUP...]: builds what the tests need, runs the groups of tests in
+# lab/test.sh [GROUP...]: builds the prerequisites, runs the groups of tests in
 # lab/tests (all but the long ones, or those named), and ends with a line
 # `N passed, M failed`. FULL=1 and SOAK=seconds make some of them longer.
 #
 # Groups that boot no guest run beside the others, at low priority.
 #
-# Each group's results are in out/result/GROUP.tap, the rest of what it says in
+# Each group's results are in out/result/GROUP.tap, the rest of its output in
 # out/log/test-GROUP.log. Each group that needs a guest boots its own.
 #
 #   SOAK=SECONDS  how long the group soak forwards frames with each driver, 30
@@ -15,19 +15,19 @@
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 
-GROUPS_ALL=(static lab nicsim uapi kunit attach inorder recycle many fuzz samples demo ixgbe i40e cross
-	mends xskxceiver dpdk soak bench bisect deb)
-# Not in a run without arguments: they take many minutes, and limits of wall-clock time in
-# the first are hard for a slow machine.
+GROUPS_ALL=(static lab nicsim uapi kunit attach inorder recycle stress fuzz samples demo ixgbe i40e
+	cross base_bugs xskxceiver dpdk soak bench bisect deb)
+# Not in a run without arguments: they take many minutes, and the first have wall-clock limits
+# that are hard for a slow machine.
 GROUPS_LONG=(xskxceiver-ixgbe xskxceiver-i40e kasan lockdep kcsan)
-# They boot no guest, and run beside those that do: a guest leaves most of the second core idle.
+# They boot no guest, and run beside those that do: a guest leaves most of the second CPU idle.
 GROUPS_BESIDE=(static nicsim deb bisect)
 (($#)) || set -- "${GROUPS_ALL[@]}"
 for group in "$@"; do
 	[[ -x $LAB/tests/$group.sh ]] || need "no group $group; there are: ${GROUPS_ALL[*]} ${GROUPS_LONG[*]}"
 done
 
-# A group that breaks off has one failed test more.
+# A group that aborts has one more failed test.
 run_group() {
 	local tap=$OUT/result/$1.tap status=0 start=$SECONDS
 	"$LAB/tests/$1.sh" >"$tap" || status=$?
@@ -38,13 +38,12 @@ run_group() {
 	echo "# took $((SECONDS - start)) s" >>"$tap"
 }
 
-# What a group prints around a failed test, what its tests complained of (a kselftest writes a failed
-# assertion to standard error), and the end of its log: all there is of it where only the output is
-# kept, as in CI.
+# Prints a group's output around a failed test, the failed assertions (which a kselftest writes to
+# standard error), and the end of its log: CI only keeps the output.
 show_failure() {
 	local log=$OUT/log/test-$1.log
 	grep -B 12 -A 5 '^ *not ok ' "$OUT/result/$1.tap" | cut -c 1-2000 >&2 || return 0
-	say "What its tests complained of:"
+	say "Failed assertions:"
 	grep -a '^# ' "$log" | tail -n 30 | cut -c 1-300 >&2 || true
 	say "The last test that passed: $(grep '^ok ' "$OUT/result/$1.tap" | tail -n 1)" \
 		"The end of out/log/test-$1.log:"
@@ -60,8 +59,8 @@ run_groups() {
 	done
 }
 
-# Its status goes to a file: bash forgets that of a process whose PID is in use again, as happens
-# within an hour.
+# Its status is kept in a file: bash forgets that of a process whose PID is in use again, which
+# happens within an hour.
 run_beside() {
 	trap 'echo $? >"$OUT/result/beside.status"' EXIT
 	renice -n 19 "$BASHPID" >/dev/null

@@ -18,7 +18,7 @@ not ok 0 - attach: ended with status 99
 
 
 class Table(unittest.TestCase):
-    """What is in a row."""
+    """The rows."""
 
     def test_row(self):
         """Tests are counted by result, and the group's splat."""
@@ -27,7 +27,8 @@ class Table(unittest.TestCase):
 
     def test_killed(self):
         """A group that was killed has not passed, whatever it printed before."""
-        for text in ("", "ok 1 attach: veth: xsk_attach.skb.delivers\n"):
+        result = "ok 1 attach: veth: xsk_attach.skb.delivers\n"
+        for text in ("", result, f"1..2\n{result}"):
             self.assertEqual(debug_table.row("kasan", "attach", text)[3], 1)
 
     def test_page(self):
@@ -38,14 +39,14 @@ class Table(unittest.TestCase):
                           "| kcsan | fuzz | 9 | 0 | 0 | 0 | unknown |"])
 
     def test_merge(self):
-        """What has run here replaces its row, the others stay, in the order of the kernels."""
+        """A group that has run here replaces its row, the others stay, in the order of the kernels."""
         rows = [("kasan", "attach", 1, 2, 1, 1, "0123456789ab"), ("lockdep", "fuzz", 8, 1, 0, 0, "old")]
         page = debug_table.table(rows)
         merged = debug_table.merge(page, [("lockdep", "fuzz", 9, 0, 0, 0, "new"),
-                                          ("kasan", "many", 6, 0, 0, 0, "new")])
+                                          ("kasan", "stress", 6, 0, 0, 0, "new")])
         self.assertEqual(debug_table.table(merged).splitlines()[-3:],
                          ["| kasan | attach | 1 | 2 | 1 | 1 | 0123456789ab |",
-                          "| kasan | many | 6 | 0 | 0 | 0 | new |",
+                          "| kasan | stress | 6 | 0 | 0 | 0 | new |",
                           "| lockdep | fuzz | 9 | 0 | 0 | 0 | new |"])
 
 

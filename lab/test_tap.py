@@ -10,11 +10,12 @@ import unittest
 import tap
 
 FLAT = """TAP version 13
-1..3
+1..4
 #  RUN           xsk_attach.skb.delivers ...
 ok 1 xsk_attach.skb.delivers
 not ok 2 xsk_attach.skb.yields
 ok 3 xsk_attach.skb.jumbo # SKIP no libxdp
+ok 4 nic.MTU 9000 # XFAIL netdevsim
 """
 
 NESTED = """KTAP version 1
@@ -34,7 +35,7 @@ ok 2 second
 
 
 class Files(unittest.TestCase):
-    """What is said of files."""
+    """The output for files."""
 
     def test_missing(self):
         """A group without a file did not run, which is a failure."""
@@ -43,7 +44,7 @@ class Files(unittest.TestCase):
         self.assertIn("FAILED group: no test ran", said.getvalue())
 
     def test_took(self):
-        """The time that a group took stands behind its results."""
+        """The time of a group follows its results."""
         with tempfile.NamedTemporaryFile("w", suffix=".tap") as file:
             file.write("ok 1 one\n1..1\n# took 12 s\n")
             file.flush()
@@ -53,27 +54,27 @@ class Files(unittest.TestCase):
 
 
 class Results(unittest.TestCase):
-    """What counts as a test."""
+    """The lines that count as tests."""
 
     def test_flat(self):
         """Each line is a test."""
         self.assertEqual([verdict for _, verdict in tap.results(FLAT)],
-                         ["passed", "failed", "skipped"])
+                         ["passed", "failed", "skipped", "skipped"])
         self.assertIsNone(tap.complaint(FLAT, list(tap.results(FLAT))))
 
     def test_nested(self):
-        """Lines that sum up others do not count."""
+        """Lines that summarize others do not count."""
         self.assertEqual(list(tap.results(NESTED)),
                          [("one", "passed"), ("two", "failed"), ("plain", "passed"),
                           ("other", "passed")])
 
-    def test_sum_that_fails_by_itself(self):
-        """A sum counts if nothing below it says why it failed."""
+    def test_summary_that_fails_by_itself(self):
+        """A failed summary counts if no line below it failed."""
         text = "    ok 1 fine\nnot ok 1 suite\n"
         self.assertEqual(list(tap.results(text)), [("fine", "passed"), ("suite", "failed")])
 
     def test_incomplete(self):
-        """A run that broke off, or did nothing, is a failure."""
+        """A run that aborted, or did nothing, is a failure."""
         short = "1..3\nok 1 one\n"
         self.assertIn("planned 3", tap.complaint(short, list(tap.results(short))))
         self.assertEqual(tap.complaint("", []), "no test ran")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/tree.sh: makes or updates the kernel trees: out/linux (base, then one commit
-# per entry of `series`) and out/linux-base (the base alone).
+# per mail in patches/) and out/linux-base (the base alone).
 #
 # The base is the one that BASE pins, or the tree that KSRC=/path names. Work in
 # out/linux that is not in the repository yet is never overwritten.
@@ -20,8 +20,5 @@ else
 	base=(--base-tar "$tarball")
 	[[ $state == tested ]] || base+=(--allow-drift)
 fi
-# Groups of tests run side by side
-exec {lock}>"$OUT/tree.lock"
-flock "$lock"
 step tree "making the kernel trees" python3 "$LAB/series.py" tree "${base[@]}" \
 	--repo "$REPO" --tree "$OUT/linux" --base-worktree "$OUT/linux-base"

@@ -9,4 +9,5 @@ in_lab "$@"
 
 [[ -e $OUT/linux-base ]] || "$LAB/tree.sh"
 mkdir -p "$OUT/user"
-step user "building user space" make -f "$LAB/user.mk" "O=$OUT/user" "KTREE=$OUT/linux-base"
+step user "building user space" make -f "$LAB/user.mk" "O=$OUT/user" "KTREE=$OUT/linux-base" \
+	"SERIES=$OUT/linux"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""How long bind() with XDP_ATTACH and close() take, most of it with RTNL held.
+"""Measure the duration of bind() with XDP_ATTACH and of close(), most of it with RTNL held.
 
 On a dummy device and a veth, in a loop and with pauses. After a pause of more than a second the
-kernel has forgotten the built-in program's entry in the XDP dispatcher, so that bind() patches the
-text of the kernel: what each call would do if the kernel did not keep it. Prints milliseconds of
-wall-clock time, which say little on an emulated machine but how many times more one is.
+kernel has dropped the built-in program's entry in the XDP dispatcher, so that bind() patches kernel
+text, as each call would if the kernel did not keep the entry. Prints milliseconds of wall-clock
+time, of which only the ratios are meaningful on an emulated machine.
 Arguments: cycles of the loop, cycles with pauses.
 """
 
@@ -23,7 +23,7 @@ SLOTS = 64
 
 
 def cycle(interface):
-    """Return how many ms bind() and close() took."""
+    """Return the duration of bind() and of close() in ms."""
     xsk = Timed(interface, slots=SLOTS, umem=Umem(SLOTS), fill=(), flags=COPY)
     start = time.monotonic()
     xsk.close()
@@ -31,13 +31,13 @@ def cycle(interface):
 
 
 class Timed(Xsk):
-    """A socket that remembers how long its last system call took: bind()."""
+    """A socket that records the duration of its last system call, bind()."""
 
     bind_time = 0.0
 
-    def _bind(self, address):
+    def _bind(self, *args):
         self._set(ATTACH, bytes(16))  # in any mode
-        super()._bind(address)
+        super()._bind(*args)
 
     def _call(self, function, *args):
         start = time.monotonic()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The guest's part of the benchmark: run cells, one after the other.
+"""The guest's part of the benchmark: run cells one after the other.
 
 Argument: a file with a list of cells as JSON (bench/matrix.py). For each cell the program runs
-while the plugin counts (bench/count.c); what the program and nicsim say at the end goes into
-CELL.json beside the counts, and the addresses that only the guest knows into CELL.kallsyms
-and CELL.maps.
+while the plugin counts (bench/count.c). The final output of the program and the counters of nicsim
+go into CELL.json next to the counts, the address tables of the guest into CELL.kallsyms and
+CELL.maps.
 """
 
 import contextlib
@@ -20,17 +20,20 @@ from pathlib import Path
 sys.path[:0] = ["/src/lab/guest", "/src/bench"]
 # pylint: disable=wrong-import-position
 import matrix  # noqa: E402
-from harness import Nicsim, eventually, flow_control, shell, spread  # noqa: E402
+from harness import eventually, shell  # noqa: E402
+from lib.py.utils import CmdExitFailure  # noqa: E402
+from netdev import flow_control, spread  # noqa: E402
+from nicsim import Nicsim  # noqa: E402
 
 OUT = Path("/out/bench/raw")
 DRIVERS = Path("/sys/bus/pci/drivers")
-# Of the guest's seconds. Where a program spins, one is 10^9 instructions; a guest without one
-# is idle until frames come, and needs many seconds for a few instructions.
+# Limits in seconds of guest time. With a spinning program, a second is 10^9 instructions; without
+# one the guest is idle until frames arrive, and needs many seconds for a few instructions.
 LONGEST = {"control": 1000}
 LONGEST_SPINNING = 3
 BUSY_POLL = ["-N", "-z", "-B"]
 INTERRUPTS = ["-N", "-z"]
-# With two cores: interrupts, the program, and what has nothing to do with the packets
+# CPUs with two cores: interrupts and NAPI, the program, bench/guest/pace.c and this script
 CPU_NAPI, CPU_PROGRAM, CPU_PACE = range(3)
 nicsim = Nicsim()
 
@@ -51,13 +54,13 @@ def device_of(port):
 
 
 def let_drive(driver, ports):
-    """Say which driver may take these ports; an empty name is for the one that knows them."""
+    """Set driver_override of these ports; an empty name is for the matching driver."""
     for port in ports:
         (device_of(port) / "driver_override").write_text(driver + "\n")
 
 
 def online(number):
-    """Have so many processors."""
+    """Set the number of online CPUs."""
     for cpu in range(1, os.sysconf("SC_NPROCESSORS_CONF")):
         file = Path(f"/sys/devices/system/cpu/cpu{cpu}/online")
         if int(file.read_text()) != (cpu < number):
@@ -69,8 +72,8 @@ class Kernel:
 
     def __init__(self, cell):
         self.cell = cell
-        # A driver has at most one queue for each processor
-        online(max(matrix.processors(cell), cell["queues"]))
+        # A driver has at most one queue per CPU
+        online(max(matrix.cpus(cell), cell["queues"]))
         let_drive("none", range(len(matrix.PORTS)))
         let_drive("", cell["ports"])
         shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.core.bpf_jit_enable=1 "
@@ -89,7 +92,7 @@ class Kernel:
                 flow_control(name)
 
     def place_interrupts(self):
-        """Have one processor poll all queues: with a program, drivers ask for interrupts anew."""
+        """Have one CPU poll all queues; drivers request new interrupts for a program."""
         if self.cell["cores"] == 1 and self.cell["queues"] == 1:
             return
         for name in self.interfaces:
@@ -97,16 +100,16 @@ class Kernel:
                   f"echo {CPU_NAPI} > /proc/irq/$irq/smp_affinity_list; done")
 
     def link_is_up(self):
-        """Tell whether the interfaces have a carrier."""
+        """Return whether all interfaces have a carrier."""
         return all("LOWER_UP" in shell(f"ip link show {name}") for name in self.interfaces)
 
     def end(self):
-        """Leave the interfaces as they were found."""
+        """Restore the interfaces."""
         shell(f"rmmod {' '.join(self.cell['drivers'])}")
 
 
 class Xdpsock(Kernel):
-    """xdpsock on queue 0, or on more."""
+    """xdpsock on queue 0, or on several queues."""
 
     def __init__(self, cell):
         super().__init__(cell)
@@ -131,28 +134,28 @@ class Xdpsock(Kernel):
             assert line, f"xdpsock ended: {said}"
             said += line
         self.place_interrupts()
-        online(matrix.processors(cell))
-        # Virtual time passes at once while nobody computes
+        online(matrix.cpus(cell))
+        # While the guest is idle, virtual time passes at once
         self.process.send_signal(signal.SIGSTOP)
         eventually("link", self.link_is_up)
         self.process.send_signal(signal.SIGCONT)
 
     def command(self):
-        """Return what comes before the command."""
+        """Return the command prefix."""
         return ["taskset", "-c", str(CPU_PROGRAM)] if self.cell["cores"] > 1 else []
 
     def modes(self):
-        """Return the options that say how the socket works."""
+        """Return the options for the mode of the socket."""
         if self.cell["cores"] > 1:
             return INTERRUPTS
         return [*BUSY_POLL, f"--busy-poll-budget={self.cell['budget']}"]
 
     def pid(self):
-        """Return the process that is measured."""
+        """Return the PID of the measured process."""
         return self.process.pid
 
     def stop(self):
-        """End it and return what it says."""
+        """Stop it and return its final output."""
         self.process.send_signal(signal.SIGINT)
         out, err = self.process.communicate(timeout=120)
         assert self.process.returncode == 0, err
@@ -165,10 +168,10 @@ class Xdpsock(Kernel):
 
 
 class Veth(Xdpsock):
-    """xdpsock in copy mode on one end of a pair of veth; an xdpsock at the other end sends.
+    """xdpsock in copy mode on one end of a veth pair; an xdpsock on the other end sends.
 
-    Both are on the one processor, and take turns of some milliseconds: the first one sleeps in
-    poll() until frames came, and its rings have room for those of a turn.
+    Both share the one CPU, with time slices of some milliseconds: the receiver sleeps in poll()
+    until frames arrive, and its rings have room for those of a time slice.
     """
 
     def __init__(self, cell):  # pylint: disable=super-init-not-called
@@ -203,7 +206,7 @@ class Veth(Xdpsock):
 
 
 class Control(Kernel):
-    """A BPF program that needs no process."""
+    """A BPF program without a process."""
 
     def __init__(self, cell):
         super().__init__(cell)
@@ -217,17 +220,17 @@ class Control(Kernel):
         eventually("link", self.link_is_up)
 
     def pid(self):
-        """Return a process in place of one that is measured: there is none."""
+        """Return the PID of this script, as there is no measured process."""
         return os.getpid()
 
     def end(self):
-        """Take the program away."""
+        """Detach the program."""
         shell(f"ip link set dev {self.interfaces[0]} xdpdrv off")
         super().end()
 
 
 class Testpmd:
-    """DPDK's testpmd: both of its threads on the one processor, the first one sleeps."""
+    """DPDK's testpmd: both of its threads on the one CPU, the first one sleeps."""
 
     PROMPT = "testpmd> "
     FORWARD = {"rxdrop": "rxonly", "txonly": "txonly", "l2fwd": "macswap", "fwd": "io"}
@@ -248,7 +251,7 @@ class Testpmd:
         self("start")
 
     def take(self, cell):
-        """Take the ports from Linux; return what tells DPDK of them."""
+        """Unbind the ports from Linux; return the options that name them to DPDK."""
         self.ports = cell["ports"]
         let_drive("uio_pci_generic", self.ports)
         for device in map(device_of, self.ports):
@@ -258,12 +261,12 @@ class Testpmd:
         return [word for port in self.ports for word in ("-a", device_of(port).name)]
 
     def give_back(self):
-        """Leave the ports without a driver."""
+        """Unbind the ports from their driver."""
         for port in self.ports:
             (DRIVERS / "uio_pci_generic/unbind").write_text(device_of(port).name)
 
     def until_prompt(self):
-        """Return what it says until it waits for a command."""
+        """Return the output up to the prompt."""
         said = ""
         while not said.endswith(self.PROMPT):
             character = self.process.stdout.read(1)
@@ -272,17 +275,17 @@ class Testpmd:
         return said
 
     def __call__(self, command):
-        """Give a command and return what it says."""
+        """Run a command and return its output."""
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
         return self.until_prompt()
 
     def pid(self):
-        """Return the process that is measured."""
+        """Return the PID of the measured process."""
         return self.process.pid
 
     def end(self):
-        """End it and return its own counts of packets."""
+        """Stop it and return its own packet counts."""
         said = self("stop")
         self.process.communicate("quit\n", timeout=120)
         self.give_back()
@@ -290,7 +293,7 @@ class Testpmd:
 
 
 class AfXdp(Testpmd):
-    """testpmd on an AF_XDP socket, by DPDK's driver net_af_xdp."""
+    """testpmd on an AF_XDP socket, via DPDK's driver net_af_xdp."""
 
     def take(self, cell):
         self.kernel = Kernel(cell)
@@ -306,7 +309,7 @@ PROGRAMS = {"xdpsock": Xdpsock, "veth": Veth, "control": Control, "testpmd": Tes
 
 
 def measure(cell):
-    """Have the plugin count; nothing else happens in the guest meanwhile."""
+    """Request a measurement from the plugin; the guest does nothing else meanwhile."""
     counter, ports = "to_chip", cell["ports"]
     if cell["nic"] == "veth":
         counter = "@" + shell("grep ' __xsk_rcv$' /proc/kallsyms").split()[0]
@@ -322,15 +325,15 @@ def measure(cell):
 
 
 def save_addresses(cell, pid):
-    """Save where modules, BPF programs and libraries are, those of the process first.
+    """Save the addresses of modules, BPF programs and libraries, those of the process first.
 
-    QEMU knows a block of a library by the address at which it met it first, perhaps in
+    QEMU identifies a block of a library by the address at which it met it first, possibly in
     another process.
     """
     (OUT / f"{cell['id']}.kallsyms").write_text(shell("grep -F '[' /proc/kallsyms"))
     maps = ""
     for file in Path(f"/proc/{pid}/maps"), *Path("/proc").glob("[0-9]*/maps"):
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # it has exited
             maps += file.read_text()
     (OUT / f"{cell['id']}.maps").write_text(maps)
 
@@ -347,18 +350,18 @@ def run(cell):
 
 
 def main():
-    """Run them all; a cell that fails is named and left out."""
+    """Run all cells up to the first failure, which is reported."""
     cells = json.loads(Path(sys.argv[1]).read_text())
     os.sched_setaffinity(0, {CPU_NAPI})
     if cells[0]["cores"] > 1:
-        online(matrix.processors(cells[0]))
+        online(matrix.cpus(cells[0]))
         os.sched_setaffinity(0, {CPU_PACE})
         subprocess.Popen(["/out/bench/pace"])  # pylint: disable=consider-using-with
     for cell in cells:
         print(f"cell {cell['id']} begins", flush=True)
         try:
             run(cell)
-        except (AssertionError, OSError, ValueError, LookupError,
+        except (AssertionError, OSError, ValueError, LookupError, CmdExitFailure,
                 subprocess.SubprocessError) as err:
             print(f"cell {cell['id']} failed: {type(err).__name__}: {err}", flush=True)
             return 1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# bench/guest/hw_veth.sh XDPSOCK: bench/hw on a veth pair: each cell has packets, and without a
-# sender those that need one are not valid. Prints TAP.
+# bench/guest/hw_veth.sh XDPSOCK: tests bench/hw on a veth pair: each cell has packets, and without
+# a sender those that need one are not valid. Prints TAP.
 set -euo pipefail
 
 hw=(/src/bench/hw --xdpsock "$1" --seconds 2 --repeat 1)
@@ -10,7 +10,7 @@ ip link add va type veth peer name vb
 ip link set va up
 ip link set vb up
 
-# A virtual machine may idle: that is said, but no failure of the tool.
+# A virtual machine may idle, which makes a cell invalid but is no failure of the tool.
 "${hw[@]}" va vb --json /tmp/hw.json >/tmp/table || true
 sed 's/^/# /' /tmp/table
 if python3 - <<-'END'; then

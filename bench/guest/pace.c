@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wakes up every few microseconds. QEMU with -icount runs its vCPUs in turns, each until the
- * next timer of the guest is due: the more timers, the finer do the vCPUs interleave.
+ * Wakes up every few microseconds. QEMU with -icount runs its vCPUs round-robin, each until the
+ * next timer of the guest is due: frequent timers make the time slices short.
  */
 #include <stdio.h>
 #include <sys/prctl.h>

@@ -7,6 +7,27 @@
 struct bpf_prog;
 struct netlink_ext_ack;
 
+/**
+ * xdp_builtin_native() - check whether native mode is safe on a device
+ * @dev: the device
+ *
+ * Rings and pool of an AF_XDP socket have no lock in native mode: only one
+ * context at a time may receive from a queue, its NAPI poll. Drivers declare
+ * this by @xdp_napi of the device, and that XDP_REDIRECT works in copy mode.
+ * Counterexamples: XDP in the context of a writer to a character device,
+ * several NAPI instances per queue, a device that presents packets of other
+ * devices with their queue numbers.
+ *
+ * Return: true if the driver redirects packets and runs XDP in the queue's NAPI
+ */
+static inline bool xdp_builtin_native(const struct net_device *dev)
+{
+	const xdp_features_t needed = NETDEV_XDP_ACT_BASIC |
+				      NETDEV_XDP_ACT_REDIRECT;
+
+	return dev->xdp_napi && (dev->xdp_features & needed) == needed;
+}
+
 int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
 		    enum bpf_xdp_mode mode, bool fallback,
 		    struct netlink_ext_ack *extack);

@@ -10,33 +10,32 @@
 struct xdp_sock;
 
 /*
- * The explicit redirect context. A driver whose poll redirects frames keeps
- * one on its stack for the frames of one Rx queue:
+ * Redirect context of a poll. A driver has one on its stack for the packets of
+ * one Rx queue, and calls
  *
- *   xdp_redirect_ctx_init()	once, before the first frame
- *   xdp_do_redirect_ctx()	for each frame whose program said XDP_REDIRECT
+ *   xdp_redirect_ctx_init()	once, before the first packet
+ *   xdp_do_redirect_ctx()	for each packet with the action XDP_REDIRECT
  *   xdp_do_flush_ctx()		once, if any of them succeeded
  *
- * What would be looked up anew for each frame is then kept for the poll: the
- * redirect information of the task, in which helpers of the program leave
- * their answer, and the socket that the last frame of an XSKMAP went to. It
- * does not outlive the poll: both are good for one section with BHs disabled.
+ * The context caches lookups that are otherwise made for each packet: the
+ * redirect information of the task, in which helpers of the program store the
+ * target, and the last socket that an XSKMAP selected. Both are valid until
+ * the poll ends, in one section with BHs disabled.
  *
  * xdp_do_redirect() and xdp_do_flush() do the same without a context.
  */
 
 /**
- * struct xdp_redirect_ctx - the redirects of one poll of one Rx queue
- * @net: the task's, NULL until the first redirect. All else is only valid
- *	where this is set.
- * @xs: the socket whose Rx ring @desc is in, or NULL. It was checked against
- *	the queue, and is in the flush list.
- * @base: what to subtract from the address of a frame's data to get its
- *	address in the umem of @xs
- * @desc: the next place in the Rx ring
- * @prod: counts the places that were filled, which the flush publishes
- * @room: free places in a row from @desc on
- * @max_len: the longest frame that @xs takes, in bytes
+ * struct xdp_redirect_ctx - redirect context of one poll of one Rx queue
+ * @net: BPF context of the task, NULL before the first redirect; the other
+ *	members are only valid if it is set
+ * @xs: the last socket, or NULL. It was checked against the queue and is in
+ *	the flush list. The following members are only valid if it is set.
+ * @base: kernel address of the umem, which is address 0 of descriptors
+ * @desc: the next entry of the Rx ring
+ * @prod: producer index of the Rx ring, which the flush publishes
+ * @room: number of contiguous free entries from @desc
+ * @max_len: maximum length of a packet in bytes
  */
 struct xdp_redirect_ctx {
 	struct bpf_net_context *net;
@@ -49,10 +48,10 @@ struct xdp_redirect_ctx {
 };
 
 /**
- * xdp_redirect_ctx_init() - begin a poll that may redirect frames
- * @ctx: the context, on the poll's stack
+ * xdp_redirect_ctx_init() - initialise a redirect context
+ * @ctx: the context, on the stack of the poll
  *
- * Polls that redirect nothing pay for one store.
+ * One store only, for polls that redirect nothing.
  */
 static inline void xdp_redirect_ctx_init(struct xdp_redirect_ctx *ctx)
 {
@@ -60,10 +59,10 @@ static inline void xdp_redirect_ctx_init(struct xdp_redirect_ctx *ctx)
 }
 
 /**
- * xdp_redirect_net() - the task's context, for what a frame is queued in
- * @ctx: the poll's context, NULL for a caller that has none
+ * xdp_redirect_net() - get the BPF context of the task, with its flush lists
+ * @ctx: redirect context of the poll, or NULL
  *
- * Return: the context with the flush lists of the task
+ * Return: the BPF context
  */
 static inline struct bpf_net_context *
 xdp_redirect_net(const struct xdp_redirect_ctx *ctx)
@@ -81,13 +80,13 @@ int xsk_map_redirect_ctx(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs,
 			 struct xdp_buff *xdp);
 
 /**
- * xsk_redirect_next() - put a frame where the last one of its socket went
- * @ctx: the poll's context
- * @xs: the socket that the program chose
- * @xdp: the frame
+ * xsk_redirect_next() - redirect a packet to the same socket as the last one
+ * @ctx: redirect context of the poll
+ * @xs: the socket that the program selected
+ * @xdp: the packet
  *
- * Return: true if the frame is in the Rx ring; false if it has to go through
- * xsk_map_redirect_ctx(), which looks at all that is not as it was last time.
+ * Return: true if the packet is in the Rx ring; false if it has to go through
+ * xsk_map_redirect_ctx(), which makes all checks
  */
 static inline bool xsk_redirect_next(struct xdp_redirect_ctx *ctx,
 				     const struct xdp_sock *xs,

@@ -2,48 +2,63 @@
 #ifndef _NET_XSK_DIRECT_H
 #define _NET_XSK_DIRECT_H
 
+#include <asm/barrier.h>
 #include <linux/bitops.h>
 #include <linux/if_xdp.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
 #include <net/xdp.h>
-#include <net/xsk_buff_pool.h>
+#include <net/xdp_sock_drv.h>
+#include <net/xsk_refill.h>
 
 struct bpf_prog;
 struct xdp_sock;
-struct xsk_buff_pool;
 
 /*
- * Direct delivery: while the built-in program rules, a driver can hand the
- * frames of a zero-copy queue to the attached socket without running BPF. In
- * a poll it calls
+ * Direct delivery: while no regular program is attached, a driver can write the
+ * packets of a zero-copy queue to the Rx ring of the attached socket without
+ * running BPF. A poll calls
  *
- *   xsk_direct_begin()		once; if it refuses, frames go through BPF
- *   xsk_direct_span()		places in the Rx ring, up to its wrap
- *   xsk_direct_deliver()	for each frame of one buffer, into such a place
- *   xsk_direct_commit()	once for each span
- *   xsk_direct_refill()	chunks of the fill ring into Rx descriptors
- *   xsk_direct_end()		once: publishes rings and wakes the socket
+ *   xsk_direct_begin()		once; if it fails, packets go through BPF
+ *   xsk_direct_receive()	with a function that only consists of
+ *				xsk_direct_read() and the driver's function
+ *				that reads a descriptor
+ *   xsk_refill()		see xsk_refill.h
+ *   xsk_direct_end()		once: publishes rings and wakes up the socket
  *
- * What is no plain frame of one buffer goes through BPF; between commit and
- * end, any number of frames may do so.
+ * All but single-buffer packets go through BPF; after xsk_direct_end(), any
+ * number of packets may do so.
  */
 
 /**
- * struct xsk_direct - a poll that delivers directly, on its stack
+ * struct xsk_direct - state of a poll with direct delivery, on its stack
  * @xs: the attached socket
- * @base: what to subtract from an xdp_buff's data_hard_start to get the
- *	address of its data in the umem
- * @desc: the next place in the socket's Rx ring
- * @room: places that are free there, across the wrap
- * @max_len: the longest frame that fits into a chunk, in bytes
+ * @base: difference between an xdp_buff's data_hard_start and the address of
+ *	its data in the umem
+ * @desc: the next entry of the socket's Rx ring
+ * @room: number of free entries, across the wrap-around
+ * @bytes: number of bytes received; grows
+ * @max_len: size of a chunk in bytes, without headroom
  */
 struct xsk_direct {
 	struct xdp_sock *xs;
 	void *base;
 	struct xdp_desc *desc;
 	u32 room;
+	u32 bytes;
 	u32 max_len;
 };
+
+/*
+ * Returns the length of the packet at @index, and its buffer; 0 if there is no
+ * complete single-buffer packet of at most @max_len bytes
+ */
+typedef u64 (*xsk_direct_read_t)(void *desc, void *bufs, size_t index,
+				 u64 max_len, struct xdp_buff **xdp);
+
+/* xsk_direct_read() of a driver */
+typedef u32 (*xsk_direct_span_t)(struct xsk_direct *direct,
+				 const struct xsk_rx_ring *ring, size_t count);
 
 #ifdef CONFIG_XDP_SOCKETS
 
@@ -52,57 +67,7 @@ bool xsk_direct_begin(struct xsk_direct *direct, const struct bpf_prog *prog,
 		      struct xsk_buff_pool *pool, u32 budget);
 u32 xsk_direct_span(struct xsk_direct *direct);
 void xsk_direct_commit(struct xsk_direct *direct, u32 count);
-u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
-		      __le64 *rx_desc, u32 count);
-bool xsk_direct_starved(struct xsk_buff_pool *pool);
 void xsk_direct_end(struct xsk_direct *direct);
-
-/**
- * xsk_direct_enough() - check whether the device can go on
- * @pool: the pool
- * @left: how many descriptors of its ring have no chunk
- * @size: how many the ring has
- *
- * Where chunks come back from Tx queues, an empty fill ring is nothing that
- * user space has to be woken up for, before the ring runs low.
- *
- * Return: true if it can without more chunks in the fill ring
- */
-static inline bool xsk_direct_enough(const struct xsk_buff_pool *pool,
-				     u32 left, u32 size)
-{
-	return !left || (!list_empty(&pool->recycle_from) &&
-			 left < size - size / 4);
-}
-
-/**
- * xsk_direct_refill_begin() - to be called before chunks are looked for
- * @pool: the pool
- * @left: how many descriptors of the ring have no chunk
- * @size: how many the ring has
- *
- * Has Tx queues wake up the Rx queue if it runs low.
- */
-static inline void xsk_direct_refill_begin(struct xsk_buff_pool *pool,
-					   u32 left, u32 size)
-{
-	bool low;
-
-	if (list_empty(&pool->recycle_from))
-		return;
-
-	low = !xsk_direct_enough(pool, left, size);
-	if (low == READ_ONCE(pool->recycle_low))
-		return;
-
-	WRITE_ONCE(pool->recycle_low, low);
-	if (!low)
-		return;
-	/* Either we see chunks, or the Tx queue sees that we are low: pairs
-	 * with the barrier in xsk_recycle_completed()
-	 */
-	smp_mb();
-}
 
 /* The length and no options, in one store */
 static inline void xsk_direct_set_len(struct xdp_desc *desc, u32 len)
@@ -114,19 +79,134 @@ static inline void xsk_direct_set_len(struct xdp_desc *desc, u32 len)
 	*(u64 *)&desc->len = word;
 }
 
-/**
- * xsk_direct_deliver() - put a frame into a place of the socket's Rx ring
- * @direct: the poll
- * @desc: the place
- * @xdp: the frame's buffer, whose chunk is the socket's from the end on
- * @len: bytes of the frame
- */
-static inline void xsk_direct_deliver(const struct xsk_direct *direct,
-				      struct xdp_desc *desc,
-				      const struct xdp_buff *xdp, u32 len)
+/* Internal to xsk_direct_read(): what it keeps in registers */
+struct xsk_direct_regs {
+	struct xdp_desc *desc;
+	void *base;
+	void *dev_desc;
+	void *bufs;
+	size_t next;
+	u64 max_len;
+	u32 bytes;
+};
+
+/* Internal to xsk_direct_read(): returns false if there is no packet @i */
+static __always_inline bool
+xsk_direct_read_one(struct xsk_direct_regs *regs, size_t i,
+		    xsk_direct_read_t read)
 {
-	desc->addr = xdp->data_hard_start - direct->base;
-	xsk_direct_set_len(desc, len);
+	struct xdp_buff *xdp;
+	u64 len;
+
+	len = read(regs->dev_desc, regs->bufs, regs->next + i, regs->max_len,
+		   &xdp);
+	if (!len)
+		return false;
+
+	regs->desc[i].addr = xdp->data_hard_start - regs->base;
+	xsk_direct_set_len(&regs->desc[i], len);
+	regs->bytes += len;
+	return true;
+}
+
+/**
+ * xsk_direct_read() - deliver contiguous packets
+ * @direct: state of the poll
+ * @ring: the Rx ring
+ * @count: number of contiguous descriptors and free Rx ring entries
+ * @read: inlined; reads one descriptor
+ *
+ * Return: number of packets delivered; less than @count if there are no more,
+ * or if the next one is not a single-buffer packet
+ */
+static __always_inline u32 xsk_direct_read(struct xsk_direct *direct,
+					   const struct xsk_rx_ring *ring,
+					   size_t count, xsk_direct_read_t read)
+{
+	struct xsk_direct_regs regs = {
+		.desc = direct->desc,
+		.base = direct->base,
+		.dev_desc = ring->desc,
+		.bufs = ring->bufs,
+		.next = ring->next_to_clean,
+		.max_len = direct->max_len,
+	};
+	size_t i, j;
+
+	/* In steps of 4: otherwise the compiler keeps an index for each */
+	for (i = 0; i + 4 <= count; i += 4) {
+		xsk_unrolled_for(j = 0; j < 4; j++) {
+			if (!xsk_direct_read_one(&regs, i + j, read))
+				goto out;
+		}
+	}
+	for (j = 0; i + j < count; j++) {
+		if (!xsk_direct_read_one(&regs, i + j, read))
+			break;
+	}
+out:
+	direct->bytes += regs.bytes;
+	return i + j;
+}
+
+/**
+ * xsk_direct_receive() - deliver packets
+ * @direct: state of the poll
+ * @ring: the Rx ring; next_to_clean advances
+ * @budget: maximum number of packets
+ * @span: the driver's xsk_direct_read()
+ *
+ * Return: number of packets delivered; less than @budget if there are no more,
+ * if the next one is not a single-buffer packet, or if the socket's ring is
+ * full
+ */
+static __always_inline u32 xsk_direct_receive(struct xsk_direct *direct,
+					      struct xsk_rx_ring *ring,
+					      u32 budget,
+					      xsk_direct_span_t span)
+{
+	u32 count, got, done = 0;
+
+	while (done < budget) {
+		count = min3(budget - done, xsk_direct_span(direct),
+			     ring->count - ring->next_to_clean);
+		got = span(direct, ring, count);
+		/* The device wrote the packets before the descriptors; the
+		 * commit may copy packets from a bounce buffer
+		 */
+		dma_rmb();
+		xsk_direct_commit(direct, got);
+		done += got;
+		ring->next_to_clean += got;
+		if (ring->next_to_clean == ring->count)
+			ring->next_to_clean = 0;
+		if (!got || got < count)
+			break;
+	}
+
+	return done;
+}
+
+/**
+ * xsk_direct_result() - end a poll
+ * @ring: the Rx ring
+ * @filled: the device can continue to receive
+ * @done: number of packets received
+ * @budget: NAPI budget
+ *
+ * Return: value to return from the poll
+ */
+static inline int xsk_direct_result(const struct xsk_rx_ring *ring, bool filled,
+				    u32 done, int budget)
+{
+	if (!xsk_uses_need_wakeup(ring->pool))
+		return filled ? done : budget;
+
+	if (!filled || ring->next_to_clean == ring->next_to_use)
+		xsk_set_rx_need_wakeup(ring->pool);
+	else
+		xsk_clear_rx_need_wakeup(ring->pool);
+	return done;
 }
 
 #else
@@ -139,45 +219,28 @@ static inline bool xsk_direct_begin(struct xsk_direct *direct,
 	return false;
 }
 
-static inline u32 xsk_direct_span(struct xsk_direct *direct)
-{
-	return 0;
-}
-
-static inline void xsk_direct_commit(struct xsk_direct *direct, u32 count)
-{
-}
-
-static inline u32 xsk_direct_refill(struct xsk_buff_pool *pool, void *slot,
-				    size_t step, __le64 *rx_desc, u32 count)
-{
-	return 0;
-}
-
-static inline bool xsk_direct_starved(struct xsk_buff_pool *pool)
-{
-	return false;
-}
-
-static inline bool xsk_direct_enough(const struct xsk_buff_pool *pool,
-				     u32 left, u32 size)
-{
-	return !left;
-}
-
-static inline void xsk_direct_refill_begin(struct xsk_buff_pool *pool,
-					   u32 left, u32 size)
-{
-}
-
 static inline void xsk_direct_end(struct xsk_direct *direct)
 {
 }
 
-static inline void xsk_direct_deliver(const struct xsk_direct *direct,
-				      struct xdp_desc *desc,
-				      const struct xdp_buff *xdp, u32 len)
+static inline u32 xsk_direct_read(struct xsk_direct *direct,
+				  const struct xsk_rx_ring *ring, size_t count,
+				  xsk_direct_read_t read)
 {
+	return 0;
+}
+
+static inline u32 xsk_direct_receive(struct xsk_direct *direct,
+				     struct xsk_rx_ring *ring, u32 budget,
+				     xsk_direct_span_t span)
+{
+	return 0;
+}
+
+static inline int xsk_direct_result(const struct xsk_rx_ring *ring, bool filled,
+				    u32 done, int budget)
+{
+	return done;
 }
 
 #endif /* CONFIG_XDP_SOCKETS */

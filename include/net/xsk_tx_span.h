@@ -9,29 +9,29 @@
 #include <linux/minmax.h>
 #include <linux/overflow.h>
 #include <linux/types.h>
-#include <net/xsk_buff_pool.h>
+#include <net/xdp_sock_drv.h>
 
 struct xdp_sock;
 
 /*
- * Zero-copy Tx in spans: descriptors that lie in a row in the Tx ring of a
- * queue's only socket, and whose addresses are noted in a row for completion,
- * are written to the device in one pass, without a copy in between. A driver
- * calls xsk_tx_spans() once for each poll, with a function that does nothing
- * but xsk_tx_span_write(): not inlined, since its loop needs all registers.
+ * Zero-copy Tx in spans: contiguous descriptors in the Tx ring of the only
+ * socket of a queue, whose addresses are recorded contiguously for completion,
+ * are written to the device in one pass, without an intermediate copy. A driver
+ * calls xsk_tx_spans() once per poll, with a function that consists of
+ * xsk_tx_span_write() only: not inlined, because its loop needs all registers.
  *
- * A descriptor that is not plain ends it: one that is invalid, or has options.
- * It is left for xsk_tx_peek_desc() or xsk_tx_peek_release_desc_batch(), as
- * are pools with several Tx sockets, unaligned chunks or Tx metadata.
+ * A descriptor that is invalid or has options ends a span. It is handled by
+ * xsk_tx_peek_desc() or xsk_tx_peek_release_desc_batch(), as are pools with
+ * several Tx sockets, unaligned chunks, Tx metadata or DMA syncs.
  */
 
 /**
- * struct xsk_tx_dev_ring - a Tx ring of a device, on the stack of its poll
- * @desc: its descriptors
- * @next: index of the next one to use; moves
- * @count: how many it has
- * @room: how many are free; falls
- * @bytes: bytes of the frames that were sent; grows
+ * struct xsk_tx_dev_ring - Tx ring of a device, on the stack of a poll
+ * @desc: descriptors of the ring
+ * @next: index of the next descriptor to use; updated
+ * @count: number of descriptors
+ * @room: number of free descriptors; updated
+ * @bytes: number of bytes transmitted; updated
  */
 struct xsk_tx_dev_ring {
 	void *desc;
@@ -42,13 +42,14 @@ struct xsk_tx_dev_ring {
 };
 
 /**
- * struct xsk_tx_span - descriptors in a row
+ * struct xsk_tx_span - contiguous descriptors of a Tx ring
  * @xs: the socket
- * @desc: the first one
- * @done: where its address is noted for completion, NULL if it need not be
- * @count: how many there are
- * @more: there are more that are not in the row, or for which there is no
- *	room
+ * @desc: the first descriptor
+ * @done: location to record its address for completion; NULL if addresses are
+ *	not recorded
+ * @count: number of descriptors
+ * @more: the ring has further entries, which are not contiguous or for which
+ *	there is no room
  */
 struct xsk_tx_span {
 	struct xdp_sock *xs;
@@ -58,7 +59,7 @@ struct xsk_tx_span {
 	bool more;
 };
 
-/* Writes descriptor @index of a device's ring, for a whole frame */
+/* Write descriptor @index of a device's ring, for a single-buffer packet */
 typedef void (*xsk_tx_write_t)(void *desc, size_t index, dma_addr_t dma,
 			       u32 len);
 
@@ -76,7 +77,7 @@ void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent);
 static_assert(offsetof(struct xdp_desc, options) ==
 	      offsetof(struct xdp_desc, len) + sizeof(u32));
 
-/* The length, or far more than a chunk has if there are options, in one load */
+/* Length and options in one load: options make it exceed any chunk */
 static inline u64 xsk_tx_desc_len(const struct xdp_desc *desc)
 {
 	u64 word = READ_ONCE(*(const u64 *)&desc->len);
@@ -84,9 +85,9 @@ static inline u64 xsk_tx_desc_len(const struct xdp_desc *desc)
 	return IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) ? rol64(word, 32) : word;
 }
 
-/* Whether a frame is in the umem, in one chunk, and not empty. @chunks has the
- * bits of an address that say which chunk: with all of them set, the sum wraps
- * where a chunk ends, and a length of zero wraps, too.
+/* Whether a packet is in the umem, in one chunk, and not empty. @chunks is the
+ * mask of the chunk number in an address: if all of these bits are set, the sum
+ * overflows at the end of the chunk, and for a length of zero.
  */
 static __always_inline bool xsk_tx_desc_fits(u64 addr, u64 len, u64 chunks,
 					     u64 addrs_cnt)
@@ -97,7 +98,7 @@ static __always_inline bool xsk_tx_desc_fits(u64 addr, u64 len, u64 chunks,
 	       !check_add_overflow(addr | chunks, len - 1, &end);
 }
 
-/* Internal to xsk_tx_span_write(): what it keeps in registers */
+/* Internal to xsk_tx_span_write(): state that is kept in registers */
 struct xsk_tx_row {
 	const struct xdp_desc *desc;
 	const dma_addr_t *dma_pages;
@@ -109,11 +110,13 @@ struct xsk_tx_row {
 	u32 bytes;
 };
 
-/* Internal to xsk_tx_span_write(): returns false if descriptor @i is not plain */
+/* Internal to xsk_tx_span_write(). Returns false if descriptor @i is invalid or
+ * has options.
+ */
 static __always_inline bool xsk_tx_row_write(struct xsk_tx_row *row, size_t i,
 					     xsk_tx_write_t write, bool note)
 {
-	/* User space can change them at any time: read them once */
+	/* User space can change the descriptor at any time: read it once */
 	const u64 addr = READ_ONCE(row->desc[i].addr);
 	const u64 len = xsk_tx_desc_len(&row->desc[i]);
 	dma_addr_t dma;
@@ -130,7 +133,7 @@ static __always_inline bool xsk_tx_row_write(struct xsk_tx_row *row, size_t i,
 	return true;
 }
 
-/* Internal to xsk_tx_span_write(): a loop of its own with and without @note */
+/* Internal to xsk_tx_span_write(): one instance with @note, one without */
 static __always_inline u32
 __xsk_tx_span_write(const struct xsk_tx_span *span,
 		    const struct xsk_buff_pool *pool,
@@ -148,10 +151,9 @@ __xsk_tx_span_write(const struct xsk_tx_span *span,
 	};
 	size_t i, j;
 
-	/* By hand: the compiler keeps an index for each of the four */
+	/* By hand: unrolled in one loop, the compiler keeps four indices */
 	for (i = 0; i + 4 <= span->count; i += 4) {
-#pragma GCC unroll 4
-		for (j = 0; j < 4; j++) {
+		xsk_unrolled_for(j = 0; j < 4; j++) {
 			if (!xsk_tx_row_write(&row, i + j, write, note))
 				goto out;
 		}
@@ -166,13 +168,14 @@ out:
 }
 
 /**
- * xsk_tx_span_write() - write descriptors to the device
- * @span: the descriptors
+ * xsk_tx_span_write() - write the descriptors of a span to the device
+ * @span: the span
  * @pool: the pool
  * @ring: Tx ring of the device
- * @write: inlined; writes a descriptor of it
+ * @write: function of the driver that writes one descriptor; inlined
  *
- * Return: how many are plain, and were written
+ * Return: number of descriptors written, before the first one that is invalid
+ * or has options
  */
 static __always_inline u32
 xsk_tx_span_write(const struct xsk_tx_span *span,
@@ -184,14 +187,14 @@ xsk_tx_span_write(const struct xsk_tx_span *span,
 }
 
 /**
- * xsk_tx_spans() - send what is plain
+ * xsk_tx_spans() - transmit descriptors in spans
  * @pool: the pool
  * @ring: Tx ring of the device
- * @write: the driver's xsk_tx_span_write()
+ * @write: function of the driver that calls xsk_tx_span_write(); not inlined
  * @count_empty: see xsk_tx_span_begin()
  *
  * Context: NAPI poll
- * Return: true if there may be more, which is not for a span
+ * Return: true if descriptors may be left that spans do not support
  */
 static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 					 struct xsk_tx_dev_ring *ring,
@@ -218,8 +221,8 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 			ring->next = 0;
 		if (sent < count)
 			return true;
-		/* At the wrap of the device's ring, an empty Tx ring has not
-		 * been counted yet
+		/* At the wrap of the device's ring, xsk_tx_span_begin() has
+		 * not counted an empty Tx ring yet
 		 */
 		if (!span.more && (!count_empty || ring->next))
 			break;

@@ -8,13 +8,13 @@
 #include <net/xsk_buff_pool.h>
 
 /*
- * Whether user space has to wake up a zero-copy Tx queue. A driver whose polls
- * send as long as there is something to send calls
+ * XDP_RING_NEED_WAKEUP of zero-copy Tx rings. A driver that is polled while
+ * there is something to transmit calls
  *
- *   xsk_tx_wakeup_begin()	before a poll looks into the Tx rings
- *   xsk_tx_wakeup_end()	before polling ends; if it refuses, it goes on
+ *   xsk_tx_wakeup_begin()	before a poll reads the Tx rings
+ *   xsk_tx_wakeup_end()	before polling ends; if false, it continues
  *
- * and xsk_set_tx_need_wakeup() where the queue is stopped.
+ * and xsk_set_tx_need_wakeup() when the queue is stopped.
  */
 
 #ifdef CONFIG_XDP_SOCKETS
@@ -22,9 +22,8 @@
 bool xsk_tx_wakeup_arm(struct xsk_buff_pool *pool);
 bool xsk_tx_busy_polls(struct xsk_buff_pool *pool);
 
-/* Whether user space sees by the flag of the Tx ring if the queue is polled.
- * Where user space does the polling, it has to go on with it; netpoll does not
- * come back.
+/* Whether the flag can be clear while the queue is polled. Busy polling depends
+ * on further system calls, and netpoll polls only once.
  */
 static inline bool xsk_tx_is_polled(struct xsk_buff_pool *pool,
 				    const struct napi_struct *napi)
@@ -38,11 +37,11 @@ static inline bool xsk_tx_is_polled(struct xsk_buff_pool *pool,
 }
 
 /**
- * xsk_tx_wakeup_begin() - a poll is going to look into the Tx rings
+ * xsk_tx_wakeup_begin() - set or clear the flag at the start of a poll
  * @pool: the pool
- * @napi: what is polled
+ * @napi: the NAPI instance
  *
- * Context: NAPI poll
+ * Context: NAPI poll, before it reads the Tx rings
  */
 static inline void xsk_tx_wakeup_begin(struct xsk_buff_pool *pool,
 				       const struct napi_struct *napi)
@@ -54,14 +53,15 @@ static inline void xsk_tx_wakeup_begin(struct xsk_buff_pool *pool,
 }
 
 /**
- * xsk_tx_wakeup_end() - polling is about to end
+ * xsk_tx_wakeup_end() - set the flag before polling ends
  * @pool: the pool
  *
- * Looks at what xsk_tx_wakeup_begin() did, and not again at why: a system call
- * that wants to poll may have said so in between.
+ * Checks the result of xsk_tx_wakeup_begin() instead of the state of NAPI, to
+ * which a busy polling system call may have added flags since.
  *
  * Context: NAPI poll, after xsk_tx_wakeup_begin()
- * Return: false if there is more to send: it has to be polled again
+ * Return: true if polling can end; false if there is more to transmit, so that
+ * the queue has to be polled again
  */
 static inline bool xsk_tx_wakeup_end(struct xsk_buff_pool *pool)
 {

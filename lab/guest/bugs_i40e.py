@@ -3,17 +3,17 @@
 """Bugs of the base's i40e that are fixed at the head of the series.
 
 Arguments: "base", where each has to show, or "patched", where none may; a regular expression
-for the names of tests. Prints TAP.
+for the names of tests. Prints KTAP.
 
-Both ports are of i40e, and have a generator and a sink that verifies; frames of eth1 have 6400
+Both ports are i40e's, and have a generator and a sink that verifies; frames of eth1 have 6400
 bytes. The base does not survive the last six of TESTS: each needs a guest of its own there.
 """
 
 import contextlib
 import errno
+import multiprocessing
 import os
 import re
-import signal
 import socket
 import struct
 import subprocess
@@ -21,15 +21,16 @@ import sys
 import time
 from pathlib import Path
 
-from harness import SLOW, Tap, eventually, links_up, one_queue, shell, xdp_bench
-from pools import FAILSLAB, full_ring_is_reset, sent, stale_pool
+from bugs import BASE, FAILSLAB, free_kib, full_ring_is_reset, run_bugs, shows, stale_pool
+from harness import SLOW, child, eventually
+from lib.py import cmd, ip
+from netdev import links_up, no_ipv6, one_queue, received, size_queues, xdp_bench
 from ports import PCI, nicsim
+from xdp_program import FRAGS, attached
 from xsk import CHUNK, USE_SG, ZEROCOPY, Umem, Xsk
 
-BASE = sys.argv[1] == "base"
 SMALL, JUMBO = 0, 1  # ports
 SMALL_CHUNK = 2048
-FRAGS = "/out/user/frags.bpf.o"
 ETH_P_ALL = 3
 BOUND = Path("/sys/bus/pci/drivers/i40e")
 DEBUGFS = Path("/sys/kernel/debug/i40e")
@@ -44,33 +45,13 @@ class SmallChunks(Umem):
         self.headroom = headroom
 
     def registration(self):
-        """Return what the option takes."""
+        """Return the value of the option XDP_UMEM_REG."""
         fields = struct.unpack("=QQIIII", super().registration())
         return struct.pack("=QQIIII", *fields[:2], SMALL_CHUNK, self.headroom, *fields[4:])
 
 
-def shows(fault, what):
-    """Check that a fault is there on the base, and nowhere else."""
-    assert bool(fault) == BASE, f"{what}: {fault}"
-
-
-@contextlib.contextmanager
-def program(interface, name):
-    """Have an XDP program with frags on an interface."""
-    shell(f"ip link set {interface} xdpdrv object {FRAGS} program {name}")
-    try:
-        yield
-    finally:
-        shell(f"ip link set {interface} xdpdrv off")
-
-
-def status(command):
-    """Return whether a command succeeds."""
-    return subprocess.run(["bash", "-c", command], capture_output=True, check=False).returncode == 0
-
-
 def hangs(command, seconds=20 * SLOW):
-    """Return whether a command does not end. It may not be possible to kill it."""
+    """Return whether a command does not end. It may be impossible to kill it."""
     # pylint: disable-next=consider-using-with
     process = subprocess.Popen(["bash", "-c", command], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
@@ -82,23 +63,19 @@ def hangs(command, seconds=20 * SLOW):
 
 
 def mtu_without_sg():
-    """An MTU that a socket without XDP_USE_SG has no room for is accepted."""
-    for attach in (False, True)[:1 if sys.argv[1] == "base" else 2]:
-        with contextlib.nullcontext() if attach else program("eth1", "drop"):
+    """An MTU that is too large for the buffers of a socket without XDP_USE_SG is accepted."""
+    for attach in (False,) if BASE else (False, True):
+        with contextlib.nullcontext() if attach else attached("eth1", "drop"):
             xsk = Xsk("eth1", attach=attach, flags=ZEROCOPY)
-            accepted = status("ip link set eth1 mtu 9000")
-            shell("ip link set eth1 mtu 3000; ip link set eth1 mtu 1500")
+            accepted = not cmd("ip link set eth1 mtu 9000", fail=False).ret
+            ip("link set eth1 mtu 3000")
+            ip("link set eth1 mtu 1500")
             xsk.close()
         shows(accepted, f"MTU of 9000 accepted, attached: {attach}")
 
 
-def free_kib():
-    """Return how much memory is free."""
-    return int(re.search(r"MemFree:\s+(\d+)", Path("/proc/meminfo").read_text())[1])
-
-
 def tx_full():
-    """XDP_TX into a full ring costs a page per frame."""
+    """XDP_TX into a full ring leaks a page per frame."""
     frames = 20000
     with xdp_bench("tx", "eth0"):
         xsk = Xsk("eth0")
@@ -112,25 +89,20 @@ def tx_full():
         taken = before - free_kib()
         nicsim("fault", SMALL, "clear")
         xsk.close()
-    shows(taken > frames * 2, f"KiB that {frames} frames cost: {taken}")
+    shows(taken > frames * 2, f"KiB lost for {frames} frames: {taken}")
 
 
 def idle_socket():
-    """Return a socket that has no chunks, and is not to be woken up when it gets some."""
+    """Return a socket that has no chunks, and does not request wakeups."""
     return Xsk("eth0", fill=(), flags=ZEROCOPY)
 
 
-def received():
-    """Return how many frames eth0 has received."""
-    return int(Path("/sys/class/net/eth0/statistics/rx_packets").read_text())
-
-
 def is_polled(xsk):
-    """Give an idle socket chunks; return whether the driver takes them, and receives."""
+    """Give an idle socket chunks; return whether the driver receives frames."""
     frames = 100
     before = received()
     xsk.fill.put([chunk * CHUNK for chunk in range(2 * frames)])
-    nicsim("gen", SMALL, "start", f"count={frames}")
+    nicsim.start(SMALL, frames)
     end = time.monotonic() + 4 * SLOW
     while received() - before < frames and time.monotonic() < end:
         time.sleep(0.1)
@@ -138,11 +110,11 @@ def is_polled(xsk):
 
 
 def polled_after(change):
-    """A queue with an empty fill ring is not polled any more after a change."""
+    """A queue with an empty fill ring is no longer polled after a change."""
     with xdp_bench("drop", "eth0"):
         xsk = idle_socket()
         links_up("eth0")
-        shell(change)
+        cmd(change)
         links_up("eth0")
         polled = is_polled(xsk)
         xsk.close()
@@ -150,7 +122,7 @@ def polled_after(change):
 
 
 def changed_while_resetting(rounds, *commands):
-    """The interface is changed during a reset of the core: RTNL is held for ever, or worse."""
+    """The interface is changed during a core reset: RTNL is held forever, or worse."""
     command = DEBUGFS / PCI[JUMBO] / "command"
     stuck = False
     for _ in range(rounds):
@@ -159,7 +131,7 @@ def changed_while_resetting(rounds, *commands):
             stuck = stuck or hangs(change)
         if stuck:
             break
-        eventually("link", lambda: "LOWER_UP" in shell("ip link show eth1"))
+        links_up("eth1")
     shows(stuck, "RTNL is held")
 
 
@@ -173,29 +145,18 @@ def flood():
                 raw.send(bytes(60))
 
 
-@contextlib.contextmanager
-def flooding():
-    """Have a process of its own do so inside."""
-    child = fork(flood)
-    try:
-        yield
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-
-
 def sending_while_binding():
-    """The stack writes to a Tx ring that bind() and close() reset, and may lose the queue.
+    """The stack writes to a Tx ring while bind() and close() reset it, and may lose the queue.
 
     The model counts writes to the tail of a disabled queue.
     """
     with xdp_bench("drop", "eth0"):
         links_up("eth0")
         before = after = nicsim.events()
-        with flooding():
+        with child(flood):
             for _ in range(10):
-                first = sent(nicsim, SMALL)
-                eventually("frames", lambda seen=first: sent(nicsim, SMALL) > seen + 10)
+                first = nicsim.sent(SMALL)
+                eventually("frames", lambda seen=first: nicsim.sent(SMALL) > seen + 10)
                 Xsk("eth0").close()
                 after = nicsim.events()
                 if after != before:
@@ -234,38 +195,38 @@ def order_of_requests():
 
 
 def remove_while_binding():
-    """The driver is unbound while sockets come and go: RTNL is held for ever."""
+    """The driver is unbound while sockets are bound and closed: RTNL is held forever."""
     stuck = False
     for _ in range(3):
         with contextlib.ExitStack() as stack:
             if not BASE:
-                stack.callback(shell, f"echo {PCI[SMALL]} >{BOUND}/bind; sleep 1; "
-                                      "sysctl -qw net.ipv6.conf.eth0.disable_ipv6=1; "
-                                      "ethtool -L eth0 combined 1; ip link set eth0 up")
-            shell(f"ip link set eth0 xdpdrv object {FRAGS} program drop")
-            children = [fork(bind_and_close) for _ in range(3)]
+                stack.callback(rebind)
+            ip(f"link set eth0 xdpdrv object {FRAGS} program drop")
+            children = [multiprocessing.Process(target=bind_and_close) for _ in range(3)]
+            for process in children:
+                process.start()
             time.sleep(SLOW)
             stuck = hangs(f"echo {PCI[SMALL]} >{BOUND}/unbind", 30 * SLOW)
-            for child in children:
-                os.kill(child, signal.SIGKILL)
+            for process in children:
+                process.kill()
             if stuck:
                 break
-            for child in children:
-                os.waitpid(child, 0)
+            for process in children:
+                process.join()
     shows(stuck, "RTNL is held")
 
 
-def fork(run):
-    """Start a process that runs a function, and return its number."""
-    child = os.fork()
-    if not child:
-        run()
-        os._exit(0)
-    return child
+def rebind():
+    """Bind the driver to the port again."""
+    (BOUND / "bind").write_text(PCI[SMALL])
+    time.sleep(1)
+    no_ipv6("eth0")
+    size_queues("eth0", 1, 512)
+    ip("link set eth0 up")
 
 
 def bind_and_close():
-    """Bind sockets to eth0 until it is gone."""
+    """Bind sockets to eth0 until it is removed."""
     while True:
         try:
             Xsk("eth0").close()
@@ -275,9 +236,9 @@ def bind_and_close():
 
 
 def pool_refused():
-    """A pool is freed whose Rx ring did not start, and the driver goes on with it.
+    """A pool whose Rx ring did not start is freed, but the driver keeps using it.
 
-    By reading; if at all, the base fails with KASAN.
+    Found by reading; if at all, the base fails with KASAN.
     """
     with xdp_bench("drop", "eth0"):
         links_up("eth0")
@@ -288,7 +249,7 @@ def pool_refused():
         except OSError as err:
             error = err.errno
         assert error == errno.ETIMEDOUT, error
-        # Completions have the queue polled
+        # Tx completions trigger NAPI of the queue
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
             raw.bind(("eth0", 0))
             for _ in range(100):
@@ -303,7 +264,7 @@ def pool_refused():
 
 
 def small_buffers():
-    """Chunks that have less than 1 KB left for a frame are accepted, and the queue is lost.
+    """Chunks with less than 1 KB for a frame are accepted, and the queue is lost.
 
     NAPI uses the pool after it has been freed.
     """
@@ -318,10 +279,7 @@ def small_buffers():
             shows(error != errno.EINVAL, f"bind: {error}")
             if BASE:
                 return
-            before = nicsim.port(SMALL)["wire"]["to_chip"]
-            nicsim("gen", SMALL, "start", "count=2000")
-            eventually("frames", lambda seen=before:
-                       nicsim.port(SMALL)["wire"]["to_chip"] >= seen + 2000)
+            nicsim.generate(SMALL, 2000)
         xsk = idle_socket()
         links_up("eth0")
         assert is_polled(xsk)
@@ -329,13 +287,13 @@ def small_buffers():
 
 
 def pass_fragments():
-    """A multi-buffer packet that the program passes to the stack panics.
+    """A multi-buffer packet that the program passes to the stack makes the kernel panic.
 
-    Here they are sent back, and have to be what has come.
+    Here such packets are sent back, and have to be unchanged.
     """
     frames = 20
-    shell("ip link set eth1 mtu 6500")
-    with (program("eth1", "pass"),
+    ip("link set eth1 mtu 6500")
+    with (attached("eth1", "pass"),
           socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as raw):
         xsk = Xsk("eth1", umem=SmallChunks(0), flags=ZEROCOPY | USE_SG)
         links_up("eth1")
@@ -343,21 +301,20 @@ def pass_fragments():
         raw.settimeout(20 * SLOW)
         nicsim("sink", JUMBO, "reset")
         for _ in range(frames):
-            nicsim("gen", JUMBO, "start", "count=1")
+            nicsim.start(JUMBO, 1)
             frame, address = raw.recvfrom(16384)
             while address[2] == socket.PACKET_OUTGOING:
                 frame, address = raw.recvfrom(16384)
             assert len(frame) > 4000, len(frame)
             raw.send(frame)
-        eventually("all frames", lambda:
-                   nicsim.port(JUMBO)["wire"]["sink"]["verify"]["good"] >= frames)
+        eventually("all frames", lambda: nicsim.good(JUMBO) >= frames)
         xsk.close()
     nicsim.verified(JUMBO, frames)
-    shell("ip link set eth1 mtu 1500")
+    ip("link set eth1 mtu 1500")
 
 
 TESTS = (
-    ("an MTU that zero-copy sockets have no room for", mtu_without_sg),
+    ("an MTU that is too large for zero-copy sockets", mtu_without_sg),
     ("XDP_TX into a full ring leaks pages", tx_full),
     ("no poll after down and up", polled_after, "ip link set eth0 down; ip link set eth0 up"),
     ("no poll after a change of the MTU", polled_after,
@@ -386,18 +343,13 @@ FAULTS = (("a pool freed while the interface is down", stale_pool, "eth0"),)
 
 def main():
     """Run them all."""
-    tap = Tap()
-    shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe i40e")
+    no_ipv6()
+    cmd("modprobe i40e")
     one_queue("eth0", 512)
     one_queue("eth1", 512)
-    tests = TESTS if BASE else PATCHED + TESTS + (FAULTS if FAILSLAB.exists() else ())
-    for name, run, *args in tests:
-        if re.search(sys.argv[2] if len(sys.argv) > 2 else "", name):
-            tap.test(f"{name}: {'it shows' if BASE else 'no more'}", run, *args)
-    assert tap.number, "no test has such a name"
-    tap.plan()
+    run_bugs(TESTS if BASE else PATCHED + TESTS + (FAULTS if FAILSLAB.exists() else ()))
     sys.stdout.flush()
-    # What hangs would keep it from ending
+    # A hanging process would keep it from ending
     os._exit(0)
 
 

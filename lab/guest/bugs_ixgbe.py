@@ -3,50 +3,43 @@
 """Bugs of the base's ixgbe that the series fixes, all but one at its head.
 
 Arguments: "base", where each has to show, or "patched", where none may; a regular expression
-for the names of tests. Prints TAP.
+for the names of tests. Prints KTAP.
 
 eth0 (ixgbe) has a generator and a sink that verifies. The guest has four CPUs, of which two are
 taken offline: there are four XDP rings then, on two vectors.
 """
 
 import contextlib
-import ctypes
-import os
-import re
 import socket
-import struct
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
-from harness import (BIN, SLOW, Nicsim, Tap, eventually, flow_control, links_up,
-                     passes_self_test, shell, spread, stats, xdp_bench)
-from pools import FAILSLAB, full_ring_is_reset, stale_pool
-from xsk import CHUNK, LIBC, SLOTS, Xsk
+import xdp_program
+from bugs import BASE, FAILSLAB, free_kib, full_ring_is_reset, run_bugs, shows, stale_pool
+from harness import SLOW, eventually, meanwhile
+from lib.py import cmd, ethtool, ip
+from netdev import (flow_control, links_up, no_ipv6, passes_self_test, size_queues, spread, stats,
+                    xdp_bench)
+from nicsim import Nicsim
+from xsk import CHUNK, SLOTS, Xsk
 
 PORT = "eth0"
 SO_BUSY_POLL, SO_PREFER_BUSY_POLL, SO_BUSY_POLL_BUDGET = 46, 69, 70
 SENDING = ("fill", "completion", "rx", "tx")
-PROGRAMS = "/sys/fs/bpf/bugs"
-BPF, BPF_OBJ_GET = 321, 7
 CPUS = Path("/sys/devices/system/cpu")
 THREADS_MAX = Path("/proc/sys/kernel/threads-max")
 nicsim = Nicsim()
 
 
-def shows(fault, what):
-    """Check that a fault is there on the base, and nowhere else."""
-    assert bool(fault) == (sys.argv[1] == "base"), f"{what}: {fault}"
-
-
 # The port
 
 def queues(count):
-    """Bring the port up with so many queues, among which 16 flows spread."""
-    shell(f"ip link set {PORT} down; ethtool -L {PORT} combined {count}; "
-          f"ethtool -G {PORT} rx 512 tx 512; ip link set {PORT} promisc on up")
+    """Set the port up with `count` queues, over which 16 flows are spread."""
+    ip(f"link set {PORT} down")
+    size_queues(PORT, count, 512)
+    ip(f"link set {PORT} promisc on up")
     flow_control(PORT)
     spread(PORT)
 
@@ -59,7 +52,7 @@ def two_cpus():
 
 @contextlib.contextmanager
 def four_cpus():
-    """Have all CPUs, to set the port up with more queues than it has vectors afterwards."""
+    """Have all CPUs online, to set the port up with more queues than it has vectors afterwards."""
     for cpu in 2, 3:
         (CPUS / f"cpu{cpu}/online").write_text("1")
     queues(4)
@@ -71,7 +64,7 @@ def four_cpus():
 
 
 def interrupts_on(*cpus):
-    """Have the interrupts of the port's queues on those CPUs, in their order."""
+    """Route the interrupts of the port's queues to those CPUs, in their order."""
     lines = Path("/proc/interrupts").read_text().splitlines()
     for index, cpu in enumerate(cpus):
         number = next(line.split(":")[0].strip() for line in lines
@@ -81,8 +74,8 @@ def interrupts_on(*cpus):
 
 @contextlib.contextmanager
 def traffic():
-    """Have frames come meanwhile, as fast as they are taken."""
-    nicsim("gen", 0, "start", f"count={1 << 30}")
+    """Have frames received inside, as fast as possible."""
+    nicsim.start(0, 1 << 30)
     time.sleep(0.2)
     try:
         yield
@@ -92,29 +85,24 @@ def traffic():
 
 
 def packets(queue):
-    """Return how many frames a queue received."""
+    """Return the number of frames that a queue received."""
     return stats(PORT)[f"rx_queue_{queue}_packets"]
-
-
-def meminfo(name):
-    """Return a line of /proc/meminfo, in KB."""
-    return int(re.search(rf"^{name}: +(\d+)", Path("/proc/meminfo").read_text(), re.M)[1])
 
 
 # The tests
 
 def leaks_a_page():
-    """XDP_TX of a zero-copy queue loses the copy of a frame that the XDP ring has no room for."""
+    """XDP_TX of a zero-copy queue leaks the copy of a frame if the XDP ring is full."""
     frames = 20000
     with xdp_bench("tx", PORT, "-p", "swap-macs"):
         xsks = [Xsk(PORT, queue) for queue in range(2)]
         links_up(PORT)
         nicsim("fault", 0, "tx-stop", "on")
         nicsim.generate(0, 4096)
-        before = meminfo("MemFree")
+        before = free_kib()
         nicsim.generate(0, frames)
         time.sleep(0.5)
-        lost = before - meminfo("MemFree")
+        lost = before - free_kib()
         nicsim("fault", 0, "tx-stop", "off")
         for xsk in xsks:
             xsk.close()
@@ -124,7 +112,7 @@ def leaks_a_page():
 def writes_during_reset():
     """XDP_TX of another queue's NAPI writes to an XDP ring that bind() resets.
 
-    The device says that it is told of frames in a ring that is off.
+    The device reports writes to the tail of a disabled ring.
     """
     with xdp_bench("tx", PORT, "-p", "swap-macs"):
         interrupts_on(1, 0)
@@ -140,7 +128,7 @@ def writes_during_reset():
 
 
 def crashes_in_reset():
-    """The same with close() during traffic: the next reset frees what is not there."""
+    """The same with close() during traffic: the next reset frees frames that were not sent."""
     with xdp_bench("tx", PORT, "-p", "swap-macs"):
         interrupts_on(1, 0)
         with traffic():
@@ -155,7 +143,7 @@ def crashes_in_reset():
 def two_writers():
     """A socket's NAPI and XDP_TX of another CPU write to one XDP ring.
 
-    The socket does not get as many completions as it sent frames.
+    The number of completions differs from that of the frames that the socket sent.
     """
     wrong = []
     with xdp_bench("tx", PORT, "-p", "swap-macs"):
@@ -175,9 +163,9 @@ def two_writers():
 
 
 def send(xsk, frames):
-    """Have a socket send frames of its chunks behind the fill ring's, however late they complete.
+    """Have a socket send frames of chunks that are not in the fill ring, however late they complete.
 
-    Gives up on what does not complete at all.
+    Gives up on frames that do not complete at all.
     """
     end = xsk.tx.producer + frames
     patience = 1000
@@ -192,13 +180,13 @@ def send(xsk, frames):
 
 
 def completions(xsk):
-    """Return how many completions there were, all of which are taken."""
+    """Return the number of completions, all of which are consumed."""
     xsk.completion.read()
     return xsk.completion.producer
 
 
 def self_test():
-    """The self-test's rings are those of a socket, and the kernel panics."""
+    """The self-test uses the rings of a socket, and the kernel panics."""
     with xdp_bench("drop", PORT):
         xsk = Xsk(PORT)
         links_up(PORT)
@@ -208,51 +196,44 @@ def self_test():
     shows(False, "unreachable on the base")
 
 
-def stands_still():
+def leaves_masked():
     """A reset of queue 2 leaves the interrupt masked that it shares with queue 0."""
     with four_cpus(), xdp_bench("drop", PORT), traffic():
-        still = False
+        stuck = False
         for _ in range(20):
             Xsk(PORT, 2).close()
             before = packets(0)
             try:
                 eventually("frames", lambda before=before: packets(0) > before)
             except AssertionError:
-                still = True
+                stuck = True
                 break
-    shows(still, "no frame on another queue")
+    shows(stuck, "no frame on another queue")
 
 
 def sends_no_more():
-    """A reset of queue 2 stops the vector that sends for queue 0, whose socket is not told."""
+    """A reset of queue 2 stops the vector that sends for queue 0, whose socket does not notice."""
     with four_cpus():
         xsk = Xsk(PORT, attach=True, inorder=True, rings=("fill", "rx", "tx"))
         links_up(PORT)
-        end = threading.Event()
 
-        def send_on():
+        def send_on(end):
             while not end.is_set():
                 room = xsk.tx.slots - xsk.tx.used
                 xsk.tx.put_frames([i * CHUNK for i in range(min(room, 32))])
-                xsk.kick()  # only if the kernel asks for it
+                xsk.kick()  # only if the kernel requests it
 
-        thread = threading.Thread(target=send_on)
-        thread.start()
-        try:
+        with contextlib.closing(xsk), meanwhile(send_on):
             for _ in range(20):
                 Xsk(PORT, 2, attach=True).close()
                 before = xsk.tx.consumer
                 eventually("frames to be sent", lambda before=before: xsk.tx.consumer != before)
-        finally:
-            end.set()
-            thread.join()
-            xsk.close()
 
 
 def prefers_busy_polling():
     """Busy polling of a queue polls the vector of the Rx ring, and not the one of the XDP ring.
 
-    Nothing sends then but the driver's watchdog, every two seconds one ring of the device at most.
+    Only the driver's watchdog sends then, every two seconds one ring of the device at most.
     """
     frames, end = 8192, time.monotonic() + 8 * SLOW
     with xdp_bench("drop", PORT):
@@ -273,44 +254,23 @@ def prefers_busy_polling():
 
 def remembers_pool():
     """With rings of few buffers, as each buffer is an allocation that can fail."""
-    shell(f"ethtool -G {PORT} rx 64 tx 64")
+    ethtool(f"-G {PORT} rx 64 tx 64")
     stale_pool(PORT)
     queues(2)
 
 
-def set_program(bpf):
-    """Attach a program, or -1 for none, in this process; return the errno."""
-    index = socket.if_nametoindex(PORT)
-    # IFLA_XDP: a file, and XDP_FLAGS_DRV_MODE; RTM_SETLINK with NLM_F_REQUEST | NLM_F_ACK
-    xdp = struct.pack("=HHHHiHHI", 20, 43 | 1 << 15, 8, 1, bpf, 8, 3, 4)
-    body = struct.pack("=BxHiII", 0, 0, index, 0, 0) + xdp
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as netlink:
-        netlink.send(struct.pack("=IHHII", 16 + len(body), 19, 5, 1, 0) + body)
-        return -struct.unpack_from("=i", netlink.recv(4096), 16)[0]
-
-
-def pinned_program():
-    """Return a file of a program that drops."""
-    shell(f"bpftool prog loadall {BIN}/frags.bpf.o {PROGRAMS} type xdp")
-    path = ctypes.create_string_buffer(f"{PROGRAMS}/drop".encode())
-    attr = struct.pack("=QII", ctypes.addressof(path), 0, 0)
-    program = LIBC.syscall(BPF, BPF_OBJ_GET, attr, len(attr))
-    assert program >= 0, os.strerror(ctypes.get_errno())
-    return program
-
-
 def unplugged():
-    """close() of a socket waits for ever, with RTNL, for NAPI of a device that is gone."""
-    assert not set_program(pinned_program())
+    """close() of a socket waits forever, with RTNL held, for NAPI of an unplugged device."""
+    assert not xdp_program.attach(PORT, xdp_program.pinned())
     xsk = Xsk(PORT)
     links_up(PORT)
     nicsim("fault", 0, "unplug")
-    eventually("removal", lambda: "Adapter removed" in shell("dmesg"))
-    # The driver's watchdog stops what is left
+    eventually("removal", lambda: "Adapter removed" in cmd("dmesg").stdout)
+    # The driver's watchdog stops the rest
     time.sleep(3)
     xsk.close()
     time.sleep(1)
-    # What waits for RTNL cannot be killed, nor waited for
+    # A process that waits for RTNL can be neither killed nor waited for
     # pylint: disable-next=consider-using-with
     taker = subprocess.Popen(["ip", "link", "add", "dummy9", "type", "dummy"])
     held = False
@@ -324,14 +284,14 @@ def unplugged():
 def removed_with_pool():
     """A pool that is released after the device was unregistered keeps its DMA mappings.
 
-    The MTU change takes RTNL first, then the removal, then the release of the pool.
+    The MTU change holds RTNL first, then the removal, then the release of the pool.
     """
     driver = Path("/sys/bus/pci/drivers/ixgbe")
     address = Path(f"/sys/class/net/{PORT}/device").resolve().name
-    program = pinned_program()
+    drop = xdp_program.pinned()
     warned = False
     for _ in range(5):
-        assert not set_program(program)
+        assert not xdp_program.attach(PORT, drop)
         xsk = Xsk(PORT)
         links_up(PORT)
         with subprocess.Popen(["ip", "link", "set", PORT, "mtu", "1400"]):
@@ -341,11 +301,11 @@ def removed_with_pool():
             time.sleep(0.02)
             xsk.close()
             removal.join()
-        warned = "Failed to disable zero-copy" in shell("dmesg")
+        warned = "Failed to disable zero-copy" in cmd("dmesg").stdout
         if warned:
             break
         (driver / "bind").write_text(address)
-        eventually("the port", lambda: f"{PORT}:" in shell("ip -o link"))
+        eventually("the port", lambda: f"{PORT}:" in ip("-o link").stdout)
         queues(2)
     shows(warned, "the driver refused to disable the pool")
 
@@ -358,17 +318,18 @@ def full_ring():
 
 
 def loses_the_port():
-    """A program whose additional vector cannot be had leaves the port stopped.
+    """A program whose additional vector is refused leaves the port stopped.
 
-    Interrupts have threads here, and the kernel may not make one more. The old state comes back.
+    Interrupts are threaded here, and the kernel may create no further thread. The fix restores the
+    previous state.
     """
     queues(1)
-    program = pinned_program()
+    drop = xdp_program.pinned()
     limit = THREADS_MAX.read_text()
     links_up(PORT)
     threads = Path("/proc/loadavg").read_text().split()[3].split("/")[1]
     THREADS_MAX.write_text(threads)
-    error = set_program(program)
+    error = xdp_program.attach(PORT, drop)
     THREADS_MAX.write_text(limit)
     assert error, "the program was attached"
     before = packets(0)
@@ -377,14 +338,14 @@ def loses_the_port():
     stopped = packets(0) == before
     shows(stopped, f"no frame after errno {error}")
     if not stopped:
-        assert not set_program(program) and not set_program(-1)
+        assert not xdp_program.attach(PORT, drop) and not xdp_program.attach(PORT, -1)
 
 
 TESTS = (
     ("XDP_TX with a full ring leaks a page", leaks_a_page),
     ("XDP_TX writes to a ring during its reset", writes_during_reset),
     ("two CPUs write to an XDP ring", two_writers),
-    ("a reset leaves the interrupt of another queue masked", stands_still),
+    ("a reset leaves the interrupt of another queue masked", leaves_masked),
     ("busy polling does not reach the XDP ring", prefers_busy_polling),
     # The base does not survive these, each of which has a boot of its own
     ("a reset frees what XDP_TX has not sent", crashes_in_reset),
@@ -404,20 +365,14 @@ FAULTS = (("a pool freed while the interface is down", remembers_pool),)
 
 
 def main():
-    """Run the tests that were asked for."""
-    tap = Tap()
-    shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1; "
-          "modprobe ixgbe")
+    """Run the selected tests."""
+    no_ipv6()
+    no_ipv6("all")
+    cmd("modprobe ixgbe")
     two_cpus()
     queues(2)
-    tests = TESTS
-    if sys.argv[1] != "base":
-        tests += PATCHED + (FAULTS if FAILSLAB.exists() else ())
-    for name, run in tests:
-        if re.search(sys.argv[2] if len(sys.argv) > 2 else "", name):
-            tap.test(f"ixgbe: {name}: {'it shows' if sys.argv[1] == 'base' else 'no more'}", run)
-    assert tap.number, "no test has such a name"
-    tap.plan()
+    xdp_program.pin()
+    run_bugs(TESTS if BASE else TESTS + PATCHED + (FAULTS if FAILSLAB.exists() else ()), "ixgbe: ")
 
 
 if __name__ == "__main__":

@@ -3,19 +3,21 @@
 """Frames from an i40e port to an ixgbe port and back, both in one guest.
 
 eth0 and eth2 have a generator and a sink that verifies each; a cable connects eth1 and eth3,
-which lives in a network namespace. eth0 and eth1 are i40e's. Prints TAP.
+the latter in a network namespace. eth0 and eth1 are i40e's. Prints KTAP.
 """
 
 import contextlib
 import itertools
 
-from harness import (Tap, eventually, links_up, one_queue, ping, shell, start_and_wait,
-                     stop, transfer, xdp_bench)
-from ports import ADDRESS, MB, PEER_ADDRESS, nicsim, peer, peer_namespace, plug, plug_peer, works
+from harness import eventually, run_cases
+from lib.py import cmd
+from netdev import links_up, one_queue, xdp_bench
+from ports import ADDRESS, nicsim, peer_namespace, plug, plug_peer, serving, works, works_at_mtu
+from xdpsock import start_and_wait, stop
 
 I40E, IXGBE = 0, 2  # ports with a generator
 PORTS = (I40E, IXGBE)
-ROUNDS, FRAMES = 5, 4000  # a round is not more than the rings hold
+ROUNDS, FRAMES = 5, 4000  # a round fits into the rings
 
 
 def reset_sinks():
@@ -25,14 +27,14 @@ def reset_sinks():
 
 
 def arrived(sink, frames):
-    """Wait until a sink has so many frames, each whole and once."""
+    """Wait until a sink has that number of frames, each whole and once."""
     eventually(f"{frames} frames at port {sink}",
-               lambda: nicsim.port(sink)["wire"]["sink"]["frames"] >= frames)
+               lambda: nicsim.wire(sink)["sink"]["frames"] >= frames)
     nicsim.verified(sink, frames)
 
 
 def redirected(*ways):
-    """What comes in at one port leaves at the other, by a device map; all ways at a time."""
+    """Frames received at one port leave at the other, via a device map; all ways at a time."""
     reset_sinks()
     with contextlib.ExitStack() as stack:
         for source, sink in ways:
@@ -46,7 +48,7 @@ def redirected(*ways):
 
 
 def sockets(how, busy):
-    """Zero-copy sockets of both drivers send back what they receive, at the same time."""
+    """Zero-copy sockets of both drivers send all frames back, at the same time."""
     args = ["-l", "-N", "-z", "--ring-size=4096", "--frames=8192", *(["-B"] if busy else []),
             *(["--attach", "--force"] if how == "attach" else [])]
     running = [start_and_wait(f"eth{port}", *args) for port in PORTS]
@@ -64,36 +66,36 @@ def sockets(how, busy):
 
 def cable(mtu):
     """Ping and TCP between the two."""
-    shell(f"ip link set eth1 mtu {mtu}")
-    peer(f"ip link set eth3 mtu {mtu}")
     works()
-    ping(PEER_ADDRESS, options=f"-M do -s {mtu - 28}")
-    transfer(PEER_ADDRESS, 8 * MB)
+    works_at_mtu(mtu, "eth1", "eth3")
 
 
 def set_up():
     """Load both drivers; two ports get frames of the generator, two are the cable's ends."""
-    shell("modprobe i40e; modprobe ixgbe")
+    cmd("modprobe i40e; modprobe ixgbe")
     for port in PORTS:
         one_queue(f"eth{port}")
-    plug("eth1", shell, ADDRESS)
+    plug("eth1", ADDRESS)
     plug_peer("eth3")
+
+
+def tests():
+    """Yield name, function and arguments of the tests."""
+    there, back = (I40E, IXGBE), (IXGBE, I40E)
+    for mtu in 1500, 9000:
+        yield f"cable, MTU {mtu}", cable, mtu
+    yield "XDP_REDIRECT from i40e to ixgbe", redirected, there
+    yield "XDP_REDIRECT from ixgbe to i40e", redirected, back
+    yield "XDP_REDIRECT both ways", redirected, there, back
+    for how, busy in itertools.product(("xskmap", "attach"), (False, True)):
+        yield f"l2fwd {how}, zero-copy{', busy poll' * busy}", sockets, how, busy
 
 
 def main():
     """Run them all."""
-    tap = Tap(nicsim.no_event)
-    there, back = (I40E, IXGBE), (IXGBE, I40E)
-    with peer_namespace():
+    with peer_namespace(), serving():
         set_up()
-        for mtu in 1500, 9000:
-            tap.test(f"cable, MTU {mtu}", cable, mtu)
-        tap.test("XDP_REDIRECT from i40e to ixgbe", redirected, there)
-        tap.test("XDP_REDIRECT from ixgbe to i40e", redirected, back)
-        tap.test("XDP_REDIRECT both ways", redirected, there, back)
-        for how, busy in itertools.product(("xskmap", "attach"), (False, True)):
-            tap.test(f"l2fwd {how}, zero-copy{', busy poll' * busy}", sockets, how, busy)
-    tap.plan()
+        run_cases(tests(), around=nicsim.no_event)
 
 
 if __name__ == "__main__":

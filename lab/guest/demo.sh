@@ -3,14 +3,14 @@
 # lab/guest/demo.sh BIN PCAP DRIVER...: the guest's part of the demo. Replays PCAP into a queue
 # with an attached socket, then into one with libxdp's program and its XSKMAP, with
 # the programs in the folder BIN. Prints a JSON object for each, in one line. At last,
-# nicsim plays PCAP into the first of two ports of each DRIVER, whose attached socket sends it
-# back out.
+# nicsim plays PCAP into the first of two ports of each DRIVER, whose attached socket sends
+# it back.
 set -euo pipefail
 
 bin=$1 pcap=$2 drivers=("${@:3}")
 rate=${DEMO_PPS:-5000}
 
-# new_pair NAME: two ends of a cable; only what is replayed moves on it.
+# new_pair NAME: two ends of a cable, which carries the replayed frames only.
 new_pair() {
 	sysctl -qw net.ipv6.conf.default.disable_ipv6=1
 	ip link add "$1-rx" type veth peer name "$1-tx"
@@ -28,13 +28,13 @@ wait_ready() {
 	return 1
 }
 
-# bpf_state DEVICE: what the kernel says of programs and maps while the socket is open. The
-# built-in program stays loaded, wherever it runs.
+# bpf_state DEVICE: the kernel's programs and maps while the socket is open. The built-in
+# program stays loaded, wherever it runs.
 bpf_state() {
 	local maps progs unused=xsk_builtin
 	maps=$(bpftool map show | grep -c ': xskmap ' || true)
 	[[ $(ip -d link show "$1") != *' name xsk_builtin '* ]] || unused=none
-	progs=$(bpftool prog show | sed -n '/ name still /d; / name '"$unused"' /d; s/^[0-9]*: xdp  *name \([^ ]*\) .*/"\1"/p; s/^[0-9]*: ext  *name \([^ ]*\) .*/"\1"/p' |
+	progs=$(bpftool prog show | sed -n '/ name pin_dispatcher /d; / name '"$unused"' /d; s/^[0-9]*: xdp  *name \([^ ]*\) .*/"\1"/p; s/^[0-9]*: ext  *name \([^ ]*\) .*/"\1"/p' |
 		paste -sd,)
 	echo "\"xskmaps\": $maps, \"programs\": [$progs]"
 }
@@ -52,13 +52,13 @@ replay() {
 	ip link del "$how-rx"
 }
 
-# forward DRIVER PORT COUNT: so many frames come in at a port and go back out, zero-copy.
+# forward DRIVER PORT COUNT: a port receives COUNT frames and sends them back, zero-copy.
 forward() {
 	local driver=$1 port=$2 dev=eth$2 state pid out=0 try
 	sysctl -qw net.ipv6.conf.default.disable_ipv6=1
 	modprobe "$driver"
 	ethtool -L "$dev" combined 1
-	# i40e needs to be told that frames shall wait for it
+	# i40e does not enable flow control by default
 	ethtool -A "$dev" rx on tx on 2>/dev/null || true
 	ip link set "$dev" promisc on up
 	: >/tmp/log

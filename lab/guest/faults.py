@@ -1,28 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Every allocation that calls of the fast path make fails once: the first, then the second ...
+"""Every allocation in calls of the fast path fails once: the first, then the second ...
 
-The calls are made again and again, until they make fewer allocations than that. They fail with an
-errno that says so, or do without; afterwards they succeed, and nothing is left behind. On eth0, a
-port of a card, and on veth. Prints TAP. Arguments: the driver; a regular expression for the names of
-tests. Needs a kernel with fault injection, booted with kmemleak=on (lab/kconfig/kasan.config).
+The calls are repeated until they make fewer allocations than that. They fail with an errno for lack of
+memory, or work around it; afterwards they succeed, and nothing is left behind. On eth0, a port of a
+NIC, and on veth. Prints KTAP. Arguments: the driver; a regular expression for the names of tests.
+Needs a kernel with fault injection, booted with kmemleak=on (lab/kconfig/kasan.config).
 """
 
 import contextlib
-import ctypes
 import errno
 import gc
-import json
 import os
 import re
 import socket
 import struct
 import sys
-import time
 from pathlib import Path
 
-from harness import BIN, Nicsim, Tap, eventually, expected, links_up, shell
-from xsk import ATTACH, COPY, LIBC, SOL_XDP, ZEROCOPY, Umem, Xsk
+import xdp_program
+from harness import argument, eventually, expected, run_cases
+from leaks import pinned_pages, unreferenced
+from lib.py import cmd, ethtool, ip, ksft_eq, ksft_pr
+from netdev import links_up, no_ipv6, size_queues
+from nicsim import Nicsim
+from xsk import ATTACH, COPY, SOL_XDP, ZEROCOPY, Umem, Xsk
 
 DEBUGFS = Path("/sys/kernel/debug")
 # Any allocation of the kernel can fail
@@ -34,20 +36,18 @@ SLOTS = 64  # of each ring: few pages
 FRAMES = 50
 PORT, VETH, PEER = "eth0", "veth0", "veth1"
 ACTIVE = 2  # state of XDP_ATTACH
-PROGRAMS = "/sys/fs/bpf/faults"
-BPF, BPF_OBJ_GET = 321, 7
 # EIO: the device could not be reset for an XDP program
 NO_MEMORY = (errno.ENOMEM, errno.ENOBUFS, errno.EIO)
-# genirq ignores that an entry in /proc/irq could not be created, and warns when it removes it
+# genirq ignores a failed creation of an entry in /proc/irq, and warns when it removes the entry
 EXPECTED = r"WARNING: .* remove_proc_entry\+"
 nicsim = Nicsim()
 
 
 class Faults:
-    """The allocation that is to fail, counted over several system calls."""
+    """The allocation that fails, counted over several system calls."""
 
     def __init__(self, number=0):
-        self.left = number  # which one from now on; 0: none
+        self.left = number  # counted from now on; 0: none
 
     def __call__(self, function, *args):
         """Make a system call. The process does nothing else while allocations can fail."""
@@ -66,7 +66,7 @@ class Faults:
         return result
 
 
-# What is made under faults, alone or beside another socket
+# What is created under faults, alone or beside another socket
 
 class FaultyXsk(Xsk):
     """A socket with faults in its system calls."""
@@ -99,7 +99,7 @@ def sharing(faults, interface, other):
 
 
 def recycling(faults, interface, other):
-    """One on another queue whose chunks go to the first one."""
+    """One on another queue whose chunks are recycled to the first one."""
     xsk = sharing(Faults(), interface, other)
     xsk.faults = faults
     try:
@@ -111,15 +111,11 @@ def recycling(faults, interface, other):
 
 
 class Program:
-    """A regular program that comes by netlink, and goes."""
+    """A regular program, attached and detached by netlink."""
 
     def __init__(self, faults, interface, _):
-        self.faults = faults
-        self.index = socket.if_nametoindex(interface)
-        path = ctypes.create_string_buffer(f"{PROGRAMS}/drop".encode())
-        attr = struct.pack("=QII", ctypes.addressof(path), 0, 0)
-        program = LIBC.syscall(BPF, BPF_OBJ_GET, attr, len(attr))
-        assert program >= 0, os.strerror(ctypes.get_errno())
+        self.faults, self.interface = faults, interface
+        program = xdp_program.pinned()
         try:
             self._set(program)
         except OSError:
@@ -129,16 +125,8 @@ class Program:
             os.close(program)
 
     def _set(self, program):
-        # IFLA_XDP: a file, and XDP_FLAGS_DRV_MODE; RTM_SETLINK with NLM_F_REQUEST | NLM_F_ACK
-        xdp = struct.pack("=HHHHiHHI", 20, 43 | 1 << 15, 8, 1, program, 8, 3, 4)
-        body = struct.pack("=BxHiII", 0, 0, self.index, 0, 0) + xdp
-        message = struct.pack("=IHHII", 16 + len(body), 19, 5, 1, 0) + body
         armed = self.faults.left
-        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as netlink:
-            if self.faults(LIBC.send, netlink.fileno(), message, len(message), 0) < 0:
-                error = ctypes.get_errno()
-            else:
-                error = -struct.unpack_from("=i", netlink.recv(4096), 16)[0]
+        error = xdp_program.attach(self.interface, program, self.faults)
         # Without memory for MSI-X, ixgbe falls back to IRQ 0, which is the timer's
         if error == errno.EBUSY and sys.argv[1] == "ixgbe" and armed and not self.faults.left:
             error = errno.ENOMEM
@@ -146,7 +134,7 @@ class Program:
             raise OSError(error, f"program: {os.strerror(error)}")
 
     def close(self):
-        """Have it go, if need be by a second try."""
+        """Detach it, if need be by a second try."""
         try:
             self._set(-1)
         except OSError as err:
@@ -155,7 +143,7 @@ class Program:
 
 
 class Restarted(Program):
-    """One that sees the port restart after it has come, or could not come, and after it has gone."""
+    """One that sees the port restart after it is attached, or could not be, and after its removal."""
 
     def __init__(self, *args):
         try:
@@ -170,40 +158,38 @@ class Restarted(Program):
 
 def restart():
     """Set the port down and up again, which may have to wait for another reset."""
-    shell(f"ip link set {PORT} down")
-    eventually("the port is up", lambda: not os.system(f"ip link set {PORT} up 2>/dev/null"))
+    ip(f"link set {PORT} down")
+    eventually("the port is up", lambda: not cmd(f"ip link set {PORT} up", fail=False).ret)
 
 
-# What is checked
+# Checks
 
 def receives(xsk, interface):
-    """Check that a socket gets frames."""
+    """Check that a socket receives frames."""
     state = struct.unpack("=4I", xsk.socket.getsockopt(SOL_XDP, ATTACH, 16))
     assert state[1] == ACTIVE, state
     links_up(interface)
     if interface == PORT:
-        nicsim("gen", 0, "start", f"count={FRAMES}")
+        nicsim.start(0, FRAMES)
     else:
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as peer:
             peer.bind((PEER, 0))
             for _ in range(FRAMES):
                 peer.send(bytes(60))
-    # Some of the card's go to other queues
+    # RSS steers some of the NIC's frames to other queues
     eventually("frames", lambda: xsk.rx.used)
 
 
 def left_behind():
     """Return the number of links that run an XDP program, and of pinned pages."""
-    running = sum("xdp" in link for link in json.loads(shell("ip -j -d link show")))
-    vmstat = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
-    pinned = int(vmstat["nr_foll_pin_acquired"]) - int(vmstat["nr_foll_pin_released"])
-    return running, pinned
+    running = sum("xdp" in link for link in ip("-d link show", json=True))
+    return running, pinned_pages()
 
 
 def sweep(interface, make, beside, step=1):
-    """Make something, beside another socket or not, and close it; each allocation fails once.
+    """Create something, beside another socket or not, and close it; each allocation fails once.
 
-    Or one in so many, if step is more than one.
+    With a step, only one allocation in `step` fails.
     """
     before = left_behind()
     other = first(Faults(), interface, None) if beside else None
@@ -217,7 +203,7 @@ def sweep(interface, make, beside, step=1):
             failed += 1
         if faults.left:
             break
-    print(f"# {number} allocations, {failed} failures", flush=True)
+    ksft_pr(f"{number} allocations, {failed} failures")
     assert failed and faults.left, (number, failed)
     made = make(Faults(), interface, other)
     if other or not isinstance(made, Xsk):
@@ -230,23 +216,21 @@ def sweep(interface, make, beside, step=1):
 
 
 def no_leak():
-    """What was allocated is freed, or somebody knows where it is."""
-    for _ in range(2):
-        time.sleep(6)  # kmemleak says nothing of what is younger than 5 s
-        (DEBUGFS / "kmemleak").write_text("scan")
-    found = (DEBUGFS / "kmemleak").read_text()
-    assert not found, found
+    """All allocated memory is freed, or referenced."""
+    ksft_eq(unreferenced(), "")
 
 
 def set_up():
-    """Load the driver, bring port and veth up."""
-    shell("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; "
-          f"modprobe {sys.argv[1]}; ethtool -L {PORT} combined 2; "
-          f"ethtool -X {PORT} equal 1; ethtool -G {PORT} rx {SLOTS} tx {SLOTS}; "
-          f"ip link set {PORT} promisc on up; "
-          f"ip link add {VETH} type veth peer name {PEER}; "
-          f"ip link set {VETH} up; ip link set {PEER} up; "
-          f"bpftool prog loadall {BIN}/frags.bpf.o {PROGRAMS} type xdp")
+    """Load the driver, set port and veth up."""
+    no_ipv6()
+    cmd(f"modprobe {sys.argv[1]}")
+    size_queues(PORT, 2, SLOTS)
+    ethtool(f"-X {PORT} equal 1")
+    ip(f"link set {PORT} promisc on up")
+    ip(f"link add {VETH} type veth peer name {PEER}")
+    ip(f"link set {VETH} up")
+    ip(f"link set {PEER} up")
+    xdp_program.pin()
     for path, value in SETTINGS.items():
         (DEBUGFS / path).write_text(value)
 
@@ -259,7 +243,7 @@ TESTS = (
     ("recycling", PORT, recycling, True),
     ("a regular program", PORT, Program, True),
     ("a socket", PORT, first, False),
-    # Most allocations of a reset are alike, and two restarts for each take long
+    # Most allocations of a reset are alike, and two restarts per allocation take long
     ("a regular program, restarted", PORT, Restarted, False, 5),
 )
 
@@ -273,14 +257,9 @@ def around():
 
 def main():
     """Run the tests."""
-    tap = Tap(around)
     set_up()
-    wanted = sys.argv[2] if len(sys.argv) > 2 else ""
-    for name, *args in TESTS:
-        if re.search(wanted, name):
-            tap.test(f"allocations fail: {name}", sweep, *args)
-    tap.test("no memory is lost", no_leak)
-    tap.plan()
+    run_cases([(f"allocations fail: {name}", sweep, *args) for name, *args in TESTS
+               if re.search(argument(2), name)] + [("no memory is lost", no_leak)], around=around)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* XDP programs for frames of several buffers, which xdp-bench's do not take */
+/* XDP programs for multi-buffer packets, which those of xdp-bench do not support */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 

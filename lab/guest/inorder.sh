@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # lab/guest/inorder.sh DRIVER FRAMES: the kselftest of XDP_TX_INORDER from eth0 to eth1, two ports
 # of nicsim with a cable between them: zero-copy in several timings, and copy mode. nicsim
-# stops and restarts completion. Prints several TAPs.
+# stops and resumes completion. Prints several TAPs.
 set -euo pipefail
 
 export XSK_INORDER_TX=eth0 XSK_INORDER_RX=eth1 XSK_INORDER_FRAMES=$2

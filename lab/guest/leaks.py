@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Check that nothing is left when the command of a guest has ended, with kmemleak=on.
+"""Check that a guest's command left nothing behind, with kmemleak=on.
 
-No AF_XDP socket, no page that is pinned for a umem, no memory that nobody knows. Prints what is
-left; exit status 96 then.
+No AF_XDP socket, no page that is pinned for a umem, no unreferenced memory. Prints the leftovers; exit
+status 96 then.
 """
 
 import re
@@ -24,13 +24,13 @@ def sockets():
 
 
 def pinned_pages():
-    """Return the number of pages that are pinned for DMA: of umems."""
+    """Return the number of pages that are pinned for DMA, by umems."""
     vmstat = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
     return int(vmstat["nr_foll_pin_acquired"]) - int(vmstat["nr_foll_pin_released"])
 
 
 def unreferenced():
-    """Return what kmemleak reports after two scans: one may race with what runs."""
+    """Return the report of kmemleak after two scans: one may race with running code."""
     for _ in range(2):
         time.sleep(PAUSE)
         KMEMLEAK.write_text("scan")
@@ -38,7 +38,7 @@ def unreferenced():
 
 
 def main():
-    """Wait until nothing is left, or say what it is."""
+    """Wait until nothing is left, or print it."""
     end = time.monotonic() + PATIENCE
     while (sockets() or pinned_pages()) and time.monotonic() < end:
         time.sleep(0.5)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The other end of TCP transfers, in a guest or in the lab; see transfer() in harness.py.
+"""The other end of TCP transfers, in a guest or in the lab; see transfer() in netdev.py.
 
-A request is 16 bytes: "put" or "get" and a number of bytes. After "put" that many bytes
-follow, and their sha256 is the answer; after "get" that many bytes and their sha256 are.
+A request is 16 bytes: "put" or "get" and a number of bytes. "put" is followed by that many bytes and
+answered with their sha256; "get" is answered with that many bytes and their sha256.
 """
 
 import hashlib
@@ -11,7 +11,17 @@ import os
 import socket
 import threading
 
-from harness import PEER_PORT, exactly
+PEER_PORT = 5001
+
+
+def exactly(connection, size):
+    """Return `size` bytes of a connection."""
+    data = bytearray()
+    while len(data) < size:
+        part = connection.recv(min(size - len(data), 1 << 20))
+        assert part, f"the connection ended after {len(data)} of {size} bytes"
+        data += part
+    return bytes(data)
 
 
 def serve(connection):
@@ -29,7 +39,7 @@ def serve(connection):
 
 
 def main():
-    """Serve all that connect."""
+    """Serve all connections."""
     dual = socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if dual else socket.AF_INET
     with socket.create_server(("", PEER_PORT), family=family, dualstack_ipv6=dual) as server:

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/guest/record.sh PCAP: how lab/demo.pcap was made. Lets real programs talk over
-# a cable between two network namespaces and records what passes, as frames of at
-# most 1514 bytes. Run it with lab/boot.sh base -- /src/lab/guest/record.sh /out/new.pcap
+# a cable between two network namespaces and records the frames, of at most 1514
+# bytes. Run it with lab/boot.sh base -- /src/lab/guest/record.sh /out/new.pcap
 set -euo pipefail
 
 pcap=$1
@@ -12,7 +12,7 @@ ip addr add 192.0.2.1/24 dev client
 ip addr add 2001:db8::1/64 dev client nodad
 ip netns exec server ip addr add 192.0.2.2/24 dev server
 ip netns exec server ip addr add 2001:db8::2/64 dev server nodad
-# Segments as they would be on a wire, not as the stack hands them to a device
+# Segments as on a wire, not as the stack hands them to a device
 ethtool -K client tso off gso off gro off tx off >/dev/null
 ip netns exec server ethtool -K server tso off gso off gro off tx off >/dev/null
 

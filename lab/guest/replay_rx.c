@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * replay_rx - receive what is replayed from a capture, and compare it
+ * replay_rx - receive the frames of a replayed capture, and compare them
  *
- * Puts an AF_XDP socket on a queue, attached (XDP_ATTACH) or by libxdp's
- * program and its XSKMAP, says "ready" on stderr, and holds each frame that
- * arrives against the frame of the capture that is due. Ends with the last
- * frame, or after two seconds without one, with a JSON object on stdout.
+ * Binds an AF_XDP socket to a queue, attached (XDP_ATTACH) or with libxdp's
+ * program and its XSKMAP, prints "ready" on stderr, and compares each received
+ * frame with the next one of the capture. Ends with the last frame, or after
+ * two seconds without one, with a JSON object on stdout.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* It has a struct bpf_insn of its own, and we need none */
+/* It defines its own struct bpf_insn, which is not needed */
 #define PCAP_DONT_INCLUDE_PCAP_BPF_H
 #include <pcap/pcap.h>
 #include <xdp/xsk.h>
@@ -95,8 +95,8 @@ static void replay_fill(struct replay *r)
 	xsk_ring_prod__submit(&r->fill, RING_SIZE);
 }
 
-/* The capture moves on with each frame: a lost one makes all that follow it
- * unequal, and is found by the count.
+/* The capture advances with each frame: after a lost one all others are
+ * unequal, and the count is short.
  */
 static void replay_compare(struct replay *r, const struct xdp_desc *desc)
 {
@@ -117,7 +117,7 @@ static unsigned int replay_receive(struct replay *r)
 	unsigned int n;
 
 	n = xsk_ring_cons__peek(&r->rx, BATCH, &rx);
-	/* As many as were taken out of the fill ring: there is room */
+	/* As many as the kernel consumed: the fill ring has room */
 	xsk_ring_prod__reserve(&r->fill, n, &fill);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct xdp_desc *desc =
@@ -153,7 +153,7 @@ static void replay_run(struct replay *r, unsigned long frames)
 		.fd = xsk_socket__fd(r->xsk),
 		.events = POLLIN,
 	};
-	int timeout = -1; /* the replay has not begun yet */
+	int timeout = -1; /* until the replay begins */
 
 	while (r->received < frames && poll(&pfd, 1, timeout) > 0) {
 		while (replay_receive(r))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Run the samples over a veth pair and check what they report. Prints TAP.
+"""Run the samples over a veth pair and check their reports. Prints KTAP.
 
-Argument: "patched", or "base" for what they do on a kernel without XDP_ATTACH.
+Argument: "patched", or "base" for their behaviour on a kernel without XDP_ATTACH.
 """
 
 import contextlib
@@ -13,47 +13,54 @@ import sys
 import time
 from pathlib import Path
 
-from harness import BIN, Tap, eventually, finish, shell, start, start_and_wait, stop
+from harness import BIN, eventually, run_cases
+from lib.py import cmd, ip
+from netdev import no_ipv6
+from xdpsock import finish, start, start_and_wait, stop
 
 PACKETS = 20000
 
 
 @contextlib.contextmanager
 def pair(one="xa", other="xb"):
-    """Make a veth pair of two queues that carries nothing by itself, for one test."""
+    """Have a veth pair of two queues that carries only the frames of a test."""
     queues = "numtxqueues 2 numrxqueues 2"
-    subprocess.run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1; "
-                   f"ip link add {one} {queues} type veth peer name {other} {queues}; "
-                   f"for i in {one} {other}; do ip link set $i up; "
-                   "echo 2 > /sys/class/net/$i/napi_defer_hard_irqs; "
-                   "echo 200000 > /sys/class/net/$i/gro_flush_timeout; done",
-                   shell=True, check=True)
+    no_ipv6()
+    ip(f"link add {one} {queues} type veth peer name {other} {queues}")
+    for interface in one, other:
+        ip(f"link set {interface} up")
+        cmd(f"cd /sys/class/net/{interface}; echo 2 >napi_defer_hard_irqs; "
+            "echo 200000 >gro_flush_timeout")
     try:
         yield
     finally:
-        subprocess.run(["ip", "link", "del", one], check=True)
+        ip(f"link del {one}")
 
 
 def send(*args):
-    """Send frames to xa, and wait until all that xdpsock can see are done."""
+    """Send frames to xa, and wait for their completion."""
     return finish(start("xb", "-t", "-S", "--attach", *args))
 
 
 def lost_on_wire():
-    """Return how many frames veth dropped because the queue of xa was full."""
+    """Return the number of frames that veth dropped because the queue of xa was full."""
     return int(Path("/sys/class/net/xb/statistics/tx_dropped").read_text())
 
 
 def programs():
-    """Return the names of the XDP programs but those of lab/guest/still.c, and how many XSKMAPs."""
-    progs = json.loads(subprocess.check_output(["bpftool", "-j", "prog", "show"]))
-    maps = json.loads(subprocess.check_output(["bpftool", "-j", "map", "show"]))
-    return ([p["name"] for p in progs if p["type"] in ("xdp", "ext") and p["name"] != "still"],
+    """Return the names of the XDP programs, and the number of XSKMAPs.
+
+    Without the programs of lab/guest/pin_dispatcher.c.
+    """
+    progs = json.loads(cmd("bpftool -j prog show").stdout)
+    maps = json.loads(cmd("bpftool -j map show").stdout)
+    return ([p["name"] for p in progs
+             if p["type"] in ("xdp", "ext") and p["name"] != "pin_dispatcher"],
             sum(m["type"] == "xskmap" for m in maps))
 
 
 def check_how(result, how, mode):
-    """Check how a socket says it got its frames."""
+    """Check the mode that a socket reports."""
     assert result["how"] == how and result["mode"] == mode, result
     assert result["copy_mode"] == "copy", result
     if how == "attach":
@@ -61,7 +68,7 @@ def check_how(result, how, mode):
 
 
 def rxdrop(how, mode, *extra):
-    """All that is sent is received, or counted as dropped by cause."""
+    """All frames are received, or counted as dropped by cause."""
     attach = ["--attach"] if how == "attach" else []
     flag = "-S" if mode == "skb" else "-N"
     rx = start_and_wait("xa", "-r", flag, *attach, *extra)
@@ -81,7 +88,7 @@ def rxdrop(how, mode, *extra):
 
 
 def l2fwd(how, mode, *extra):
-    """All that is received goes back, and its transmission is completed."""
+    """All received frames are sent back and completed."""
     attach = ["--attach"] if how == "attach" else []
     flag = "-S" if mode == "skb" else "-N"
     fwd = start_and_wait("xa", "-l", flag, *attach, *extra)
@@ -93,7 +100,7 @@ def l2fwd(how, mode, *extra):
 
 
 def fwd(how, *extra):
-    """What one interface receives goes out of the other, both ways, and chunks come back."""
+    """Frames received at one interface are sent by the other, both ways, and chunks return."""
     attach = ["--attach"] if how == "attach" else []
     with pair("ya", "yb"):
         process = start_and_wait("xa", "-i", "ya", "--fwd", "-N", *attach, *extra)
@@ -110,7 +117,7 @@ def fwd(how, *extra):
 
 
 def queues(how):
-    """A socket on each of two queues, with one umem, receives what comes there."""
+    """Sockets on two queues, with one umem, receive the frames of their queues."""
     attach = ["--attach"] if how == "attach" else []
     process = start_and_wait("xa", "-r", "-N", "--queues=2", *attach)
     for queue in "0", "1":
@@ -125,7 +132,7 @@ def queues(how):
 
 
 def refused():
-    """A queue that is taken, or not there, is named as the reason."""
+    """The message names the reason: a queue that is in use, or does not exist."""
     first = start_and_wait("xa", "-r", "--attach")
     for queue, words in (("0", "another socket is attached"), ("9", "no such Rx queue")):
         second = start("xa", "-r", "-d", "1", "--attach", "-q", queue)
@@ -135,17 +142,17 @@ def refused():
 
 
 def example():
-    """The example prints each frame that it is sent."""
+    """The example prints each received frame."""
     process = subprocess.Popen([BIN / "xsk_attach_example", "xa", "0", "5"],
                                stdout=subprocess.PIPE, text=True)
-    eventually("attached", lambda: "prog/xdp" in shell("ip link show xa"))
+    eventually("attached", lambda: "prog/xdp" in ip("link show xa").stdout)
     send("-C", "5", "-s", "77")  # with the 4 bytes of the FCS, which no socket sees
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 0 and out.count("73 bytes") == 5, out
 
 
 def inorder_example(frames):
-    """The example of in-order completion has all frames back, and they arrive."""
+    """The example of in-order completion gets all chunks back, and the frames arrive."""
     process = start_and_wait("xa", "-r", "-S", "--attach", "-q", "0")
     done = subprocess.run([BIN / "xsk_inorder_example", "xb", "0", str(frames)],
                           capture_output=True, text=True, check=False, timeout=60)
@@ -156,7 +163,7 @@ def inorder_example(frames):
 
 
 def falls_back():
-    """On a kernel without XDP_ATTACH it says so and takes program and XSKMAP."""
+    """On a kernel without XDP_ATTACH it warns and uses a program and an XSKMAP."""
     process = start("xa", "-r", "-d", "2", "--attach")
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0 and "no XDP_ATTACH" in err, err
@@ -171,37 +178,37 @@ def does_not_fall_back():
 
 
 def example_fails(name):
-    """An example names the option that this kernel does not have."""
+    """An example fails with a message on a kernel without its option."""
     done = subprocess.run([BIN / f"xsk_{name}_example", "xa"], capture_output=True, text=True,
                           check=False, timeout=30)
     assert done.returncode and done.stderr, done
 
 
+BASE = (
+    ("base: --attach falls back and warns", falls_back),
+    ("base: --attach --force fails", does_not_fall_back),
+    *((f"base: the example of {name} fails with a message", example_fails, name)
+      for name in ("attach", "inorder")),
+)
+PATCHED = (
+    *((f"{run.__name__} {how} {mode}", run, how, mode) for how in ("attach", "xskmap")
+      for mode in ("skb", "native") for run in (rxdrop, l2fwd)),
+    ("rxdrop attach native, busy poll", rxdrop, "attach", "native", "-B"),
+    ("l2fwd attach native, busy poll", l2fwd, "attach", "native", "-B"),
+    ("rxdrop attach native, poll()", rxdrop, "attach", "native", "-p"),
+    ("l2fwd attach skb, no need_wakeup", l2fwd, "attach", "skb", "-m"),
+    *((f"fwd {how}", fwd, how) for how in ("attach", "xskmap")),
+    *((f"two queues, one umem, {how}", queues, how) for how in ("attach", "xskmap")),
+    ("fwd attach, poll()", fwd, "attach", "-p"),
+    ("refusals name the reason", refused),
+    ("the example prints frames", example),
+    ("the example of in-order completion", inorder_example, 20000),
+)
+
+
 def main():
     """Run the tests of one kernel."""
-    tap = Tap(pair)
-    if sys.argv[1] == "base":
-        tap.test("base: --attach falls back and says so", falls_back)
-        tap.test("base: --attach --force fails", does_not_fall_back)
-        for name in "attach", "inorder":
-            tap.test(f"base: the example of {name} fails with a message", example_fails, name)
-    else:
-        for how in "attach", "xskmap":
-            for mode in "skb", "native":
-                tap.test(f"rxdrop {how} {mode}", rxdrop, how, mode)
-                tap.test(f"l2fwd {how} {mode}", l2fwd, how, mode)
-        tap.test("rxdrop attach native, busy poll", rxdrop, "attach", "native", "-B")
-        tap.test("l2fwd attach native, busy poll", l2fwd, "attach", "native", "-B")
-        tap.test("rxdrop attach native, poll()", rxdrop, "attach", "native", "-p")
-        tap.test("l2fwd attach skb, no need_wakeup", l2fwd, "attach", "skb", "-m")
-        for how in "attach", "xskmap":
-            tap.test(f"fwd {how}", fwd, how)
-            tap.test(f"two queues, one umem, {how}", queues, how)
-        tap.test("fwd attach, poll()", fwd, "attach", "-p")
-        tap.test("refusals name the reason", refused)
-        tap.test("the example prints frames", example)
-        tap.test("the example of in-order completion", inorder_example, 20000)
-    tap.plan()
+    run_cases(BASE if sys.argv[1] == "base" else PATCHED, around=pair)
 
 
 if __name__ == "__main__":

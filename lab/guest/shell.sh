@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/guest/shell.sh WIRES DRIVER...: what `make shell` runs: the two ports of each driver's
-# card are up, then a shell.
+# lab/guest/shell.sh WIRES DRIVER...: the guest's part of `make shell`: sets the two ports of each
+# driver up, then runs a shell.
 
 port=0
 for driver in "${@:2}"; do
@@ -13,5 +13,5 @@ for driver in "${@:2}"; do
 done
 echo "At the other end: $1"
 echo "nicctl counters, nicctl link 0 down, ... talk to the emulation (nicsim/README.md);"
-echo "/out/user/xdpsock --help shows what a socket can do. exit ends the guest."
+echo "/out/user/xdpsock --help lists the modes of a socket. exit ends the guest."
 exec bash

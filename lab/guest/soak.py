@@ -2,41 +2,38 @@
 # SPDX-License-Identifier: GPL-2.0
 """Frames through a zero-copy socket and back for a long time: none is lost or damaged.
 
-Arguments: the driver, the seconds, and options of xdpsock. Prints TAP.
+Arguments: the driver, the seconds, and options of xdpsock. Prints KTAP.
 """
 
 import sys
 import time
 
-from harness import (LONGEST, Nicsim, Tap, eventually, links_up, one_queue, shell, start_and_wait,
-                     stop)
+from harness import LONGEST, eventually, run_cases
+from lib.py import cmd, ksft_pr
+from netdev import links_up, one_queue
+from nicsim import Nicsim
+from xdpsock import start_and_wait, stop
 
 nicsim = Nicsim()
 
 
-def wire():
-    """Return the counters of the wire."""
-    return nicsim.port(0)["wire"]
-
-
 def soak(seconds, *args):
-    """Forward for some time, then let the last frames come home.
+    """Forward for some time, then wait for the last frames.
 
-    With busy polling: the socket takes no more than it can send back.
+    With busy polling: the socket receives no more frames than it can send back.
     """
-    # Without statistics meanwhile, which nobody reads
-    socket = start_and_wait("eth0", "-l", "-N", "-z", "-B", "-n", "86400", *args)
+    socket = start_and_wait("eth0", "-l", "-N", "-z", "-B", *args)
     links_up("eth0")
     end = time.monotonic() + seconds
     nicsim("gen", 0, "start")
     while time.monotonic() < end:
         time.sleep(min(10, seconds))
-        verify = wire()["sink"]["verify"]
-        print(f"# {verify}", flush=True)
+        verify = nicsim.verify(0)
+        ksft_pr(verify)
         assert not any(count for name, count in verify.items() if name != "good"), verify
     nicsim("gen", 0, "stop")
-    sent = wire()["source"]["sent"]
-    eventually("all frames back", lambda: wire()["sink"]["frames"] >= sent)
+    sent = nicsim.wire(0)["source"]["sent"]
+    eventually("all frames back", lambda: nicsim.wire(0)["sink"]["frames"] >= sent)
     nicsim.verified(0, sent)
     result = stop(socket)
     assert result["copy_mode"] == "zero-copy", result
@@ -46,11 +43,10 @@ def soak(seconds, *args):
 def main():
     """Run it."""
     driver, seconds, *args = sys.argv[1:]
-    tap = Tap(nicsim.no_event, LONGEST + int(seconds))
-    shell(f"modprobe {driver}")
+    cmd(f"modprobe {driver}")
     one_queue("eth0")
-    tap.test(f"l2fwd for {seconds} s", soak, int(seconds), *args)
-    tap.plan()
+    run_cases(((f"l2fwd for {seconds} s", soak, int(seconds), *args),), around=nicsim.no_event,
+              longest=LONGEST + int(seconds))
 
 
 if __name__ == "__main__":

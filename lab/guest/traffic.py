@@ -1,33 +1,37 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Traffic through the ports of a card, the same for each way in which nicsim keeps time.
+"""Traffic through the ports of a NIC, the same in each timing of nicsim.
 
-eth0 is a tap of the lab, where lab/guest/peer.py listens. eth1 gets generator frames and is
-checked by a sink, which sits at eth2, too. Prints TAP. Arguments: the driver; the kernel,
-"base" or one with the series; the timings, with commas; a regular expression for the names of
-tests. SWITCHES in the environment says how often the storm switches, 200 times without.
+eth0 is a tap of the lab, where lab/guest/peer.py listens. eth1 gets generator frames and has a
+verifying sink, as has eth2. Prints KTAP. Arguments: the driver; the kernel, "base" or one with the
+series; the timings, with commas; a regular expression for the names of tests. SWITCHES in the
+environment is the number of switches in the storm, 200 by default.
 
-A test has fewer frames than the rings have descriptors: a processor of the guest that kicks
-the port in a loop keeps the others out of QEMU for up to 0.2 s (its big lock is not fair), and
-what no descriptor waits for is lost then. That much is no fault of driver or model.
+A test has fewer frames than the rings have descriptors: a CPU of the guest that kicks the port in a
+loop keeps the others out of QEMU for up to 0.2 s (its big lock is not fair), and frames without a
+descriptor are lost then, which is no fault of driver or model.
 """
 
 import contextlib
 import itertools
 import json
 import os
-import re
 import sys
 import time
 
-from harness import (SLOW, Nicsim, Tap, channels, eventually, finish, links_up, one_queue, ping,
-                     shell, spread, stands_still, start, start_and_wait, stop, transfer, xdp_bench)
+import xdp_program
+from harness import SLOW, argument, eventually, run_cases, settles
+from lib.py import cmd, ip, ksft_eq
+from netdev import (channels, links_up, no_ipv6, one_queue, ping, reachable, spread, stats,
+                    transfer, xdp_bench)
+from nicsim import Nicsim
+from xdpsock import finish, start, start_and_wait, stop
 
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
-SWITCHES, PROGRAMS = int(os.environ.get("SWITCHES") or 200), "/sys/fs/bpf/frags"
-PORT, OTHER = 1, 2  # of the generator, and where else its frames may come out
-# Action, port where frames come out, how many, options of xdp-bench
+SWITCHES = int(os.environ.get("SWITCHES") or 200)
+PORT, OTHER = 1, 2  # of the generator, and another one that may send its frames
+# Action, port that sends the frames, their number, options of xdp-bench
 XDP = (("drop", PORT, 0), ("pass", PORT, 0), ("tx", PORT, FRAMES, "-p", "swap-macs"),
        ("redirect", OTHER, FRAMES, "eth2"))
 # The driver resets the port
@@ -38,40 +42,40 @@ nicsim = Nicsim()
 
 # The generator and the sinks
 
-def came_out(sink=PORT):
-    """Return how many frames came out of the port since its sink began to count."""
-    return nicsim.port(sink)["wire"]["sink"]["frames"]
+def returned(sink=PORT):
+    """Return the number of frames at a sink since its last reset."""
+    return nicsim.wire(sink)["sink"]["frames"]
 
 
 def stop_forwarding(process):
-    """End an xdpsock once all frames came out."""
-    return stop(process, lambda: came_out() >= FRAMES)
+    """End an xdpsock once it has sent all frames back."""
+    return stop(process, lambda: returned() >= FRAMES)
 
 
 @contextlib.contextmanager
-def comes_out(sink=PORT, frames=FRAMES):
-    """Check that all frames that are sent inside come out of the port of the sink, once."""
+def all_returned(sink=PORT, frames=FRAMES):
+    """Check that all frames received inside are sent by the port of the sink, once."""
     for port in PORT, OTHER:
         nicsim("sink", port, "reset")
     yield
-    eventually("all frames", lambda: came_out(sink) >= frames)
+    eventually("all frames", lambda: returned(sink) >= frames)
     nicsim.verified(sink, frames)
 
 
 def handed_up():
-    """Return how many frames the driver says it has taken out of its rings, XDP's included."""
-    said = shell("ethtool -S eth1")
-    return int(said.split(" rx_packets: ")[1].split()[0])
+    """Return the driver's count of received frames, XDP's included."""
+    return stats("eth1")["rx_packets"]
 
 
 @contextlib.contextmanager
 def counted():
     """Check that the interface counts the frames inside as the wire does, in both directions."""
     def difference():
-        stats = json.loads(shell("ip -s -j link show eth1"))[0]["stats64"]
-        wire = nicsim.port(PORT)["wire"]
-        return (stats["rx"]["packets"] - wire["to_chip"],
-                stats["tx"]["packets"] - wire["from_chip"])
+        link = ip("-s link show eth1", json=True)[0]["stats64"]
+        wire = nicsim.wire(PORT)
+        return (link["rx"]["packets"] - wire["to_chip"],
+                link["tx"]["packets"] - wire["from_chip"])
+
     before = difference()
     yield
     eventually("as many frames as at the wire", lambda: difference() == before)
@@ -80,27 +84,25 @@ def counted():
 # The tests
 
 def xdp(action, sink, frames, *args):
-    """A native program takes every frame; what it sends comes out."""
-    with xdp_bench(action, "eth1", *args), comes_out(sink, frames):
+    """A native program runs on every frame, and the frames that it sends arrive."""
+    with xdp_bench(action, "eth1", *args), all_returned(sink, frames):
         before = handed_up()
         nicsim.generate(PORT, FRAMES)
         eventually("all frames", lambda: handed_up() - before >= FRAMES)
-        assert handed_up() - before == FRAMES, handed_up() - before
+        ksft_eq(handed_up() - before, FRAMES)
 
 
 def cpumap():
-    """Every frame goes to a program of a CPUMAP, which sends it with another address.
+    """Every frame is redirected to a program of a CPUMAP, which redirects it to another port.
 
-    On the processor that has an XDP ring: there is one queue, and only with a program.
+    On the CPU with an XDP ring: there is one queue, and only with a program.
     """
-    def sent():
-        return nicsim.port(OTHER)["wire"]["from_chip"]
-    before = sent()
+    before = nicsim.sent(OTHER)
     with (xdp_bench("drop", "eth2"),
           xdp_bench("redirect-cpu", "eth1", "--cpu", "0", "--qsize", str(2 * FRAMES),
                     "--remote-action", "redirect", "--redirect-device", "eth2")):
         nicsim.generate(PORT, FRAMES)
-        eventually("all frames", lambda: sent() - before == FRAMES)
+        eventually("all frames", lambda: nicsim.sent(OTHER) - before == FRAMES)
 
 
 def xdpsock_args(how, copy, busy):
@@ -111,7 +113,7 @@ def xdpsock_args(how, copy, busy):
 
 
 def check_how(result, how, copy):
-    """Check how a socket says it got its frames."""
+    """Check the mode that a socket reports."""
     assert (result["how"], result["copy_mode"], result["mode"]) == (how, copy, "native"), result
 
 
@@ -127,10 +129,10 @@ def rxdrop(how, copy, busy):
 
 
 def l2fwd(how, copy, busy):
-    """Every frame goes through a socket and back out."""
+    """Every frame is sent back by a socket."""
     socket = start_and_wait("eth1", "-l", *xdpsock_args(how, copy, busy))
     links_up("eth1")
-    with comes_out():
+    with all_returned():
         with counted():
             nicsim.generate(PORT, FRAMES)
         result = stop_forwarding(socket)
@@ -139,7 +141,7 @@ def l2fwd(how, copy, busy):
 
 
 def two_cores(how):
-    """Two queues, each with a socket and a process on a processor of its own."""
+    """Two queues, each with a socket and a process on its own CPU."""
     channels("eth1", 2)
     spread("eth1")
     sockets = []
@@ -157,16 +159,15 @@ def two_cores(how):
 
 
 def txonly(how, copy, busy):
-    """A socket sends, and all of it comes out."""
-    before = nicsim.port(PORT)["wire"]["from_chip"]
+    """A socket sends, and all frames arrive."""
+    before = nicsim.sent(PORT)
     result = finish(start("eth1", "-t", "-C", str(FRAMES), *xdpsock_args(how, copy, busy)))
     assert result["tx_packets"] == FRAMES, result
-    sent = nicsim.port(PORT)["wire"]["from_chip"] - before
-    assert sent == FRAMES, sent
+    ksft_eq(nicsim.sent(PORT) - before, FRAMES)
 
 
 def small_ring():
-    """A ring in order that is smaller than the device's sends all the same, and xdpsock says so."""
+    """A Tx ring in order that is smaller than the device's works, and xdpsock warns."""
     for slots, warned in (RING // 2, True), (RING, False):
         process = start("eth1", "-t", "-C", str(FRAMES), "--inorder",
                         *xdpsock_args("attach", "zero-copy", False), f"--ring-size={slots}")
@@ -176,12 +177,12 @@ def small_ring():
 
 
 def unaligned(how):
-    """Every frame goes through a socket whose chunks cross pages, and back out."""
-    shell("sysctl -qw vm.nr_hugepages=16")
+    """Every frame is sent back by a socket whose chunks cross pages."""
+    cmd("sysctl -qw vm.nr_hugepages=16")
     socket = start_and_wait("eth1", "-l", "--unaligned", "--frame-size=3000",
                             *xdpsock_args(how, "zero-copy", False))
     links_up("eth1")
-    with comes_out():
+    with all_returned():
         nicsim.generate(PORT, FRAMES)
         result = stop_forwarding(socket)
     assert result["rx_packets"] == result["tx_packets"] == FRAMES, result
@@ -189,59 +190,58 @@ def unaligned(how):
 
 
 def quiet():
-    """Wait until no frame comes out any more."""
-    stands_still("frames", lambda: nicsim.port(PORT)["wire"]["from_chip"])
+    """Wait until no more frames are sent."""
+    settles("frames", lambda: nicsim.sent(PORT))
 
 
 def resets(how, copy, busy):
     """Resets while frames go through a socket; after the last one, none is lost."""
     socket = start_and_wait("eth1", "-l", *xdpsock_args(how, copy, busy))
-    nicsim("gen", PORT, "start", f"count={100 * FRAMES}")
+    nicsim.start(PORT, 100 * FRAMES)
     for _ in range(5):
         time.sleep(0.2)
-        shell(RESET[sys.argv[1]])
+        cmd(RESET[sys.argv[1]])
         links_up("eth1")
     nicsim("gen", PORT, "stop")
     quiet()
-    with comes_out():
+    with all_returned():
         nicsim.generate(PORT, FRAMES)
         result = stop_forwarding(socket)
     check_how(result, how, copy)
 
 
 def storm():
-    """A regular program comes and goes under load; after that, all frames go through the socket.
+    """A regular program is attached and detached under load; then all frames go through the socket.
 
-    It drops what comes while it is there, and the sink sees that no frame came out damaged, twice or
-    late.
+    It drops frames while it is attached, and the sink sees that none is damaged, duplicate or late.
     """
-    shell("mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf; "
-          f"bpftool prog loadall /out/user/frags.bpf.o {PROGRAMS} type xdp")
+    xdp_program.pin()
     socket = start_and_wait("eth1", "-l", *xdpsock_args("attach", "zero-copy", False))
     links_up("eth1")
     nicsim("sink", PORT, "reset")
-    nicsim("gen", PORT, "start", f"count={10000 * FRAMES}")
-    shell(f"for i in $(seq {SWITCHES}); do ip link set eth1 xdpdrv pinned {PROGRAMS}/drop && "
-          "ip link set eth1 xdpdrv off || exit; done", timeout=60 + SWITCHES)
+    nicsim.start(PORT, 10000 * FRAMES)
+    cmd(f"for i in $(seq {SWITCHES}); do ip link set eth1 xdpdrv pinned {xdp_program.PINNED}/drop && "
+        "ip link set eth1 xdpdrv off || exit; done", timeout=60)
     nicsim("gen", PORT, "stop")
     quiet()
-    verify = nicsim.port(PORT)["wire"]["sink"]["verify"]
+    verify = nicsim.verify(PORT)
     assert verify["good"] and not verify["bad"] + verify["duplicate"] + verify["out_of_order"], verify
     links_up("eth1")
-    with comes_out():
+    with all_returned():
         nicsim.generate(PORT, FRAMES)
         result = stop_forwarding(socket)
     check_how(result, "attach", "zero-copy")
 
 
 def set_up():
-    """Load the driver and bring the ports up."""
-    shell(f"sysctl -qw net.ipv6.conf.default.disable_ipv6=1; modprobe {sys.argv[1]}; "
-          f"ip addr add {ADDRESS} dev eth0; ip link set eth0 up")
+    """Load the driver and set the ports up."""
+    no_ipv6()
+    cmd(f"modprobe {sys.argv[1]}")
+    ip(f"addr add {ADDRESS} dev eth0")
+    ip("link set eth0 up")
     for interface in "eth1", "eth2":
         one_queue(interface, RING)
-    eventually("peer", lambda: "1 received" in
-               shell(f"ping -q -c 1 -W 1 {PEER_ADDRESS} || true"))
+    reachable(PEER_ADDRESS)
 
 
 def tests(hows):
@@ -258,25 +258,28 @@ def tests(hows):
         yield "txonly in order, a small ring", small_ring
     for how in hows:
         yield f"l2fwd {how} zero-copy, unaligned chunks", unaligned, how
-        yield f"rxdrop {how} zero-copy, two queues on two processors", two_cores, how
+        yield f"rxdrop {how} zero-copy, two queues on two CPUs", two_cores, how
     yield "resets under traffic", resets, hows[-1], "zero-copy", False
+
+
+def in_timing(timing, run, *args):
+    """Run a test in a timing of nicsim."""
+    for port in range(3):
+        nicsim("timing", port, timing)
+    run(*args)
 
 
 def main():
     """Run the tests of one kernel."""
-    tap = Tap(nicsim.no_event)
     set_up()
     hows = ("xskmap",) if sys.argv[2] == "base" else ("xskmap", "attach")
-    wanted = sys.argv[4] if len(sys.argv) > 4 else ""
-    for timing in sys.argv[3].split(","):
-        for port in range(3):
-            nicsim("timing", port, timing)
-        for name, run, *args in tests(hows):
-            if re.search(wanted, f"{timing}: {name}"):
-                tap.test(f"{timing}: {name}", run, *args)
-    if "attach" in hows and re.search(wanted, "storm of switches"):
-        tap.test(f"{timing}: storm of switches to a regular program and back", storm)
-    tap.plan()
+    timings = sys.argv[3].split(",")
+    cases = [(f"{timing}: {name}", in_timing, timing, *call) for timing in timings
+             for name, *call in tests(hows)]
+    if "attach" in hows:
+        cases.append((f"{timings[-1]}: storm of switches to a regular program and back",
+                      in_timing, timings[-1], storm))
+    run_cases(cases, argument(4), around=nicsim.no_event)
 
 
 if __name__ == "__main__":

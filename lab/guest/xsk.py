@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Zero-copy AF_XDP sockets as their system calls give them, to look at their rings from a test.
+"""AF_XDP sockets, zero-copy by default, with direct access to their rings.
 
-A plain Xsk is one that no program sends anything to: the queue gets its buffers from the fill
-ring, whatever becomes of the frames. With attach=True it gets the frames.
+Without attach=True, no program redirects frames to the socket: the queue only gets its buffers from
+the fill ring. With it, the socket gets the frames.
 """
 
 import ctypes
@@ -18,32 +18,34 @@ from harness import PATIENCE
 
 AF_XDP, SOL_XDP = 44, 283
 MMAP_OFFSETS, RX_RING, TX_RING, UMEM_REG, FILL_RING, COMPLETION_RING, STATISTICS = range(1, 8)
-ATTACH, TX_INORDER, RECYCLE = 257, 258, 259
+ATTACH, TX_INORDER, RECYCLE, RECYCLE_STATS = range(257, 261)
+NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, SHOW_RECYCLE, DIAG_RECYCLE = 4, 20, 1 << 30, 257
 RINGS = {"rx": (RX_RING, 0, 0, 16), "tx": (TX_RING, 1, 0x80000000, 16),
          "fill": (FILL_RING, 2, 0x100000000, 8),
          "completion": (COMPLETION_RING, 3, 0x180000000, 8)}
 SHARED_UMEM, COPY, ZEROCOPY, NEED_WAKEUP, USE_SG = 1, 2, 4, 8, 16  # flags of bind()
-NATIVE, FORCE = 2, 4  # flags of XDP_ATTACH
+NATIVE, IF_NOEXIST = 2, 4  # flags of XDP_ATTACH
 UNALIGNED = 1  # flag of the umem
 CHUNK = 4096
 SLOTS = 2048  # of each ring
 CHUNKS = 2 * SLOTS
-RECYCLE_FIELDS = struct.Struct("=iIIIQQQQQQQ")
-Recycle = namedtuple("Recycle", "fd flags state slot waiting recycled spilled kicks received "
-                                "filled duplicates")
+RECYCLE_FIELDS, RECYCLE_COUNTERS = struct.Struct("=iIII"), struct.Struct("=7Q")
+RecycleStats = namedtuple("RecycleStats",
+                          "pending recycled spilled kicks received filled duplicates")
+Recycle = namedtuple("Recycle", ("fd", "flags", "state", "entry", *RecycleStats._fields))
 CHECK = 1  # its flag
 OFF, ON, SWITCHING = range(3)  # its states
 PASSING = (errno.EAGAIN, errno.EBUSY, errno.ENOBUFS, errno.ENETDOWN)
 
 
-# In the machine's own format Python reads it at once, in "=I" byte by byte
+# Native format: Python loads it at once, "=I" byte by byte
 INDEX = struct.Struct("I")
-# Python's own bind() does not know the family
+# Python's bind() does not support the family
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Ring:
-    """A ring that the kernel shares: its indexes, its flags, and its entries."""
+    """A ring shared with the kernel: its indices, its flags and its entries."""
 
     def __init__(self, file, offsets, name, slots):
         _, index, page_offset, self.entry = RINGS[name]
@@ -56,7 +58,7 @@ class Ring:
         return INDEX.unpack_from(self.memory, offset)[0]
 
     def _store(self, offset, index):
-        # Not INDEX.pack_into(): it zeroes the word first, which the kernel may see
+        # Not INDEX.pack_into(): it zeroes the word first, which the kernel may read
         with memoryview(self.memory) as view, view.cast("I") as words:
             words[offset // 4] = index & 0xffffffff
 
@@ -71,7 +73,7 @@ class Ring:
 
     @property
     def consumer(self):
-        """Index of the first entry that is not taken."""
+        """Index of the first entry that is not consumed."""
         return self._word(self.consumer_at)
 
     @consumer.setter
@@ -80,36 +82,36 @@ class Ring:
 
     @property
     def used(self):
-        """How many entries there are."""
+        """Number of entries."""
         return (self.producer - self.consumer) & 0xffffffff
 
     @property
     def needs_wakeup(self):
-        """The kernel needs a system call to go on."""
+        """The kernel requests a system call."""
         return self._word(self.flags_at) & 1
 
-    def _rows(self, index, count):
-        """Yield where the entries from an index on are, up to the ring's end and beyond."""
+    def _slices(self, index, count):
+        """Yield the slices of memory with the entries from an index on, wrapping at the end."""
         while count:
             slot = index % self.slots
-            row = min(count, self.slots - slot)
+            contiguous = min(count, self.slots - slot)
             start = self.entries_at + slot * self.entry
-            yield slice(start, start + row * self.entry)
-            index, count = index + row, count - row
+            yield slice(start, start + contiguous * self.entry)
+            index, count = index + contiguous, count - contiguous
 
     def write(self, data):
         """Add entries, as bytes."""
         producer, count = self.producer, len(data) // self.entry
-        for row in self._rows(producer, count):
-            size = row.stop - row.start
-            self.memory[row], data = data[:size], data[size:]
+        for part in self._slices(producer, count):
+            size = part.stop - part.start
+            self.memory[part], data = data[:size], data[size:]
         self.producer = producer + count
 
     def read(self, most=None):
-        """Take entries, as bytes: all, or so many at most."""
+        """Consume entries, as bytes: all, or at most `most`."""
         count = self.used if most is None else min(most, self.used)
         consumer = self.consumer
-        data = b"".join(self.memory[row] for row in self._rows(consumer, count))
+        data = b"".join(self.memory[part] for part in self._slices(consumer, count))
         self.consumer = consumer + count
         return data
 
@@ -130,16 +132,37 @@ class Umem:
         self.memory = mmap.mmap(-1, chunks * CHUNK, mmap.MAP_SHARED)
 
     def registration(self):
-        """Return what the option takes."""
+        """Return the value of the option XDP_UMEM_REG."""
         address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
         return struct.pack("=QQIIII", address, len(self.memory), CHUNK, 0, self.flags, 0)
 
 
-class Xsk:
-    """A zero-copy socket on a queue; it is there until close().
+def dump_recycle_stats():
+    """Return inode -> RecycleStats of all AF_XDP sockets of the network namespace."""
+    header, request, attribute = map(struct.Struct, ("=IHHII", "=BBHIIII", "=HH"))
+    found = {}
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG) as link:
+        link.send(header.pack(header.size + request.size, SOCK_DIAG_BY_FAMILY, 0x301, 0, 0)
+                  + request.pack(AF_XDP, 0, 0, 0, SHOW_RECYCLE, 0, 0))
+        while True:
+            data = link.recv(1 << 16)
+            while data:
+                length, kind = header.unpack_from(data)[:2]
+                if kind != SOCK_DIAG_BY_FAMILY:
+                    assert kind == 3, "NLMSG_DONE expected"
+                    return found
+                size, name = attribute.unpack_from(data, header.size + 16)
+                assert (size, name) == (attribute.size + RECYCLE_COUNTERS.size, DIAG_RECYCLE)
+                found[struct.unpack_from("=I", data, header.size + 4)[0]] = RecycleStats(
+                    *RECYCLE_COUNTERS.unpack_from(data, header.size + 16 + attribute.size))
+                data = data[(length + 3) & ~3:]
 
-    `fill` are the chunks for its fill ring. With `share`, another socket, it is on the umem of
-    that; with `rings` it has those, and no fill ring if it is on the same queue.
+
+class Xsk:
+    """A zero-copy socket on a queue, until close().
+
+    `fill` are the chunks for its fill ring. With `share` it shares the umem of another socket; `rings`
+    names its rings, without a fill ring if it is on the same queue.
     """
 
     # pylint: disable-next=too-many-arguments
@@ -159,7 +182,7 @@ class Xsk:
         if self.fill:
             self.fill.put([chunk * CHUNK for chunk in fill])
         if attach:
-            self._set(ATTACH, struct.pack("=IIII", NATIVE | FORCE, 0, 0, 0))
+            self._set(ATTACH, struct.pack("=IIII", NATIVE | IF_NOEXIST, 0, 0, 0))
         if inorder:
             self._set(TX_INORDER, struct.pack("=I", 1))
         self._bind(struct.pack("=HHIII", AF_XDP, SHARED_UMEM if share else flags,
@@ -176,7 +199,7 @@ class Xsk:
             raise OSError(error, f"option {option}: {os.strerror(error)}")
 
     def _bind(self, address, patience):
-        # The kernel frees a queue a moment after its socket was closed
+        # The kernel releases the queue of a closed socket asynchronously
         end = time.monotonic() + patience
         while error := self._call(LIBC.bind, address, len(address)):
             if error != errno.EBUSY or time.monotonic() > end:
@@ -188,17 +211,25 @@ class Xsk:
         raise OSError(error, f"bind: {os.strerror(error)}")
 
     def recycle(self, other, flags=0):
-        """Have what it sends go to the Rx queue of a socket, of a file descriptor, or none."""
+        """Recycle its chunks to the Rx queue of a socket, of a file descriptor, or to none."""
         number = other.socket.fileno() if isinstance(other, Xsk) else -1 if other is None else other
-        self._set(RECYCLE, RECYCLE_FIELDS.pack(number, flags, *[0] * 9))
+        end = time.monotonic() + 1
+        while True:
+            try:
+                return self._set(RECYCLE, RECYCLE_FIELDS.pack(number, flags, 0, 0))
+            except BlockingIOError:  # an earlier call is not effective yet
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.001)
 
     def recycled(self):
-        """Return what becomes of its chunks."""
-        return Recycle(*RECYCLE_FIELDS.unpack(
-            self.socket.getsockopt(SOL_XDP, RECYCLE, RECYCLE_FIELDS.size)))
+        """Return the state and the counters of XDP_RECYCLE."""
+        return Recycle(*(value for option, fields in (
+            (RECYCLE, RECYCLE_FIELDS), (RECYCLE_STATS, RECYCLE_COUNTERS)) for value in
+            fields.unpack(self.socket.getsockopt(SOL_XDP, option, fields.size))))
 
     def kick(self):
-        """Have the kernel look at the rings, if it wants to be told."""
+        """Wake the kernel up, if the rings request it."""
         try:
             if self.tx and self.tx.used and self.tx.needs_wakeup:
                 self.socket.send(b"", socket.MSG_DONTWAIT)
@@ -209,14 +240,17 @@ class Xsk:
                 raise
 
     def forward(self, out):
-        """Give all that was received to the Tx ring of a socket, as far as there is room."""
+        """Move received frames to the Tx ring of a socket, as far as there is room.
+
+        Return their number.
+        """
         data = self.rx.read(out.tx.slots - out.tx.used)
         if data:
             out.tx.write(data)
         return len(data) // 16
 
     def close(self):
-        """Give the queue back."""
+        """Close the socket, which releases the queue."""
         for name in RINGS:
             if getattr(self, name):
                 getattr(self, name).memory.close()

@@ -5,14 +5,14 @@
 # ports of DRIVER, eth0 and eth1, that a cable connects. Prints TAP. ONLY names tests, separated by
 # semicolons, that are run one by one; all without it.
 #
-# A socket that cannot be bound ends the whole program: what did not run then is run one by one, too.
+# A socket that cannot be bound ends the whole program: the remaining tests are run one by one, too.
 # xskxceiver-rest lacks the tests that always fail on the base (lab/user.mk), each after its time limit.
-# On a NIC, where some do not fail, and with FULL, they are run one by one.
+# On a NIC, where some of them pass, and with FULL, they are run one by one.
 set -euo pipefail
 
 driver=${1:-}
 
-# What is sent goes to addresses that no port has.
+# Frames are sent to addresses that no port has.
 make_pair() {
 	local dev
 	if [[ -n $driver ]]; then
@@ -27,7 +27,7 @@ make_pair() {
 		[[ -z $1 ]] || echo 2 >"/sys/class/net/$dev/napi_defer_hard_irqs"
 		[[ -z $1 ]] || echo 200000 >"/sys/class/net/$dev/gro_flush_timeout"
 		[[ -z $driver ]] || ethtool -L "$dev" combined 1
-		# What no descriptor waits for shall not be lost; ixgbe has that from the start
+		# No frame may be lost for lack of a descriptor; ixgbe enables this by default
 		[[ -z $driver ]] || ethtool -A "$dev" rx on tx on 2>/dev/null || true
 		ip link set "$dev" mtu 1500 promisc on up
 	done
@@ -64,7 +64,7 @@ one() {
 		sed "s/\[.*thread_common_ops.*ERROR: 22.*/FAIL: $name (umem refused)/"
 }
 
-# names BUSY: of all
+# names BUSY: of all tests
 names() {
 	local mode test
 	for mode in SKB DRV ${driver:+ZC}; do
@@ -74,7 +74,7 @@ names() {
 	done
 }
 
-# left_out NAME: whether xskxceiver-rest does not have it
+# left_out NAME: whether xskxceiver-rest lacks it
 left_out() {
 	! grep -qx -- "${1##* }" <<<"$rest"
 }
@@ -93,7 +93,7 @@ all() {
 	done
 }
 
-# Its list ends with a status of its own
+# Its exit status is always a failure
 list() {
 	{ "/out/user/$1" -l || true; } | sed -n 's/^ *[0-9]*: //p'
 }

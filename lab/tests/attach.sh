@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/tests/attach.sh: the kselftests xsk_attach and xsk_safety on the patched kernel, or KERNEL: on
-# devices without hardware, and in zero-copy mode on the models of both NICs. FRAMES is how many
-# frames the longer tests send.
+# lab/tests/attach.sh: the kselftests xsk_attach*, xsk_options and xsk_safety on the patched kernel, or
+# KERNEL: on devices without hardware, and in zero-copy mode on the models of both NICs. FRAMES is the
+# number of frames of the longer tests.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -27,7 +27,7 @@ huge_umem() {
 
 run() {
 	label veth "$LAB/boot.sh" --name "attach-$KERNEL" --timeout 3000 \
-		"$KERNEL" -- env "${frames[@]}" /out/user/xsk_attach
+		"$KERNEL" -- env "${frames[@]}" /src/lab/guest/attach.sh
 	label ixgbe nic ixgbe 82599
 	label i40e nic i40e x710
 	label safety "$LAB/boot.sh" --name "safety-$KERNEL" --timeout 3000 \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/tests/bench.sh: a few cells of the benchmark against what is recorded in results/, and
+# lab/tests/bench.sh: a few cells of the benchmark against those recorded in results/, and
 # bench/hw, for real hardware, on a veth pair.
 
 # shellcheck source=lab/tests/lib.sh
@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 
 small() {
 	check "a few cells of the benchmark: each is valid" "$REPO/bench/run" --no-build --small
-	check "no cell is dearer than what is recorded" "$REPO/bench/compare" \
+	check "no cell is more expensive than the recorded one" "$REPO/bench/compare" \
 		"$REPO/results/bench.json" "$OUT/bench/small/bench.json"
 	plan
 }

@@ -11,8 +11,8 @@ in_package() {
 }
 
 check "make deb CONFIG=lab" env CONFIG=lab "$LAB/deb.sh"
-check "the kernel says what it is" in_package 'linux-image-*-xsk-fastpath_*.deb' \
+check "the name of the kernel" in_package 'linux-image-*-xsk-fastpath_*.deb' \
 	'boot/vmlinuz-.*-xsk-fastpath$'
-check "programs find the header" in_package 'linux-libc-dev_*.deb' \
+check "the UAPI header is installed" in_package 'linux-libc-dev_*.deb' \
 	'include/linux/if_xdp_fastpath.h$'
 plan

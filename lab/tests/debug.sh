@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/tests/{kasan,lockdep,kcsan}.sh: the patched kernel with checks that cost much: the tests
-# that others run on the patched kernel, most with fewer frames, the fuzzer, and what an administrator
-# does to a port under load; with kasan, also allocations that fail, and nothing is left behind by
-# a guest. lab/debug_table.py makes results/debug.md of the results of the parts, which are in
-# out/result/KERNEL. PARTS='fuzz|base bugs' runs those whose names match only.
+# lab/tests/{kasan,lockdep,kcsan}.sh: the patched kernel with expensive checks: the tests of other
+# groups on the patched kernel, most with fewer frames, the fuzzer, and reconfiguration of a port
+# under load; with kasan, also failing allocations, and a check that a guest leaves nothing behind.
+# lab/debug_table.py makes results/debug.md of the results of the parts, which are in
+# out/result/KERNEL. PARTS='fuzz|base bugs' only runs those whose names match.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -25,7 +25,7 @@ guest() {
 		"$KERNEL" -- "/src/lab/guest/$1.py" "$2"
 }
 
-# Where they once panicked the kernel within seconds
+# They once panicked the kernel within seconds
 writers() {
 	"$LAB/boot.sh" --name "writers-$KERNEL" --timeout "$((1200 + $1))" "$KERNEL" -- \
 		env "XSK_ATTACH_FRAMES=$FRAMES" /src/lab/guest/writers.sh "$1"
@@ -33,19 +33,19 @@ writers() {
 
 # Without the part on the base
 base_bugs() {
-	PATCHED_ONLY=1 "$TESTS/mends.sh"
+	PATCHED_ONLY=1 "$TESTS/base_bugs.sh"
 }
 
 run() {
 	local group driver traffic='attach zero-copy|resets|storm'
-	# DMA debugging takes it for wrong that xp_alloc() has one sync for a chunk on two pages
+	# DMA debugging reports xp_alloc(), which has one sync for a chunk on two pages
 	[[ $KERNEL != lockdep ]] || traffic='attach zero-copy(, busy poll|, two .*)?$|resets|storm'
-	for group in kunit attach inorder recycle many fuzz; do
+	for group in kunit attach inorder recycle stress fuzz; do
 		part "$group" "$TESTS/$group.sh"
 	done
 	for driver in "${DRIVERS[@]}"; do
 		part "$driver traffic" "$TESTS/$driver.sh" "$traffic"
-		part "$driver reconfiguration" guest upheaval "$driver"
+		part "$driver reconfiguration" guest reconfigure "$driver"
 		[[ $KERNEL != kasan ]] || part "$driver failing allocations" guest faults "$driver"
 	done
 	part "base bugs" base_bugs

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # lab/tests/dpdk.sh: drivers that share no code with Linux, DPDK's, on the same models.
-# In lockstep: testpmd drops what finds the Tx ring full, as it would if a card fell behind.
+# In lockstep: testpmd drops frames when the Tx ring is full, as with a NIC that is too slow.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"

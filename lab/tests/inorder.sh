@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # lab/tests/inorder.sh: the kselftest of XDP_TX_INORDER on the patched kernel, or KERNEL: in
 # copy mode on veth, and on the models of both NICs, mostly zero-copy. FULL=1 sends many more
-# frames, FRAMES so many.
+# frames, FRAMES is their number.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"

@@ -16,19 +16,22 @@ round_trip() {
 	"$LAB/enter.sh" bash -euc '
 		mkdir /tmp/copy
 		cd /src
-		cp -a series patches Documentation drivers include net samples tools /tmp/copy
+		cp -a series patches results Documentation drivers include net samples tools /tmp/copy
 		cp -a /tmp/copy /tmp/before
-		flock /out/tree.lock python3 /src/lab/series.py refresh --repo /tmp/copy --tree /out/linux
+		python3 /src/lab/series.py refresh --repo /tmp/copy --tree /out/linux
 		diff -r /tmp/before /tmp/copy'
 }
 
 mail_series() {
-	local entries mails
+	local name mails
 	rm -rf "$OUT/series"
 	"$LAB/enter.sh" python3 /src/lab/series.py series --out /out/series
-	entries=$(grep -c '^[0-9]' "$REPO/series")
-	mails=$(find "$OUT/series" -name '*.patch' | wc -l)
-	((mails == entries + 1)) && grep -q "^Subject: \[PATCH .*0/$entries\]" "$OUT"/series/*cover*
+	while read -r name; do
+		mails=$(find "$OUT/series/$name" -name '*.patch' | wc -l)
+		grep -q "^Subject: \[PATCH .*0/$((mails - 1))\]" "$OUT/series/$name"/0000-* || return 1
+	done < <(sed -n 's/^# section //p' "$REPO/series")
+	mails=$(find "$OUT/series" -name '[0-9]*.patch' -not -name '0000-*' | wc -l)
+	((mails > 0 && mails == $(grep -c '^[0-9]' "$REPO/series")))
 }
 
 # A cache of its own with the same root and a damaged tarball.
@@ -81,7 +84,7 @@ boot() {
 }
 
 check "the series: tree and back is a no-op" round_trip
-check "make series writes the mails and a cover letter" mail_series
+check "make series writes the mails and cover letter of each section" mail_series
 check "a corrupted tarball is noticed and fetched again" corrupted_tarball
 check "an interrupted command leaves no process and no mount" interrupted
 check_fails "without root it says what to do" 2 "no user namespaces" without_root

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # For test groups written in shell: TAP on standard output, the rest on standard
-# error. To be sourced; leaves TESTS (this folder) and what lab/lib.sh sets.
+# error. To be sourced; sets TESTS (this folder) and the variables of lab/lib.sh.
 
 TESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 # shellcheck source=lab/lib.sh
 source "$TESTS/../lib.sh"
 tap_number=0
-# The one with the series; those with more checks are slow (lab/tests/debug.sh)
+# The kernel with the series; those with more checks are slow (lab/tests/debug.sh)
 KERNEL=${KERNEL:-patched}
 
 # check NAME CMD...: one test, passed if CMD succeeds.
@@ -18,7 +18,7 @@ check() {
 	echo "$verdict $((++tap_number)) - $name"
 }
 
-# check_fails NAME STATUS TEXT CMD...: passed if CMD ends with STATUS and says TEXT.
+# check_fails NAME STATUS TEXT CMD...: passed if CMD ends with STATUS and prints TEXT.
 check_fails() {
 	local name=$1 want=$2 text=$3
 	shift 3
@@ -31,7 +31,7 @@ says() {
 	output=$("$@" 2>&1) || status=$?
 	printf '%s\n' "$output"
 	((status == want)) || { say "status $status, not $want"; return 1; }
-	grep -qF -- "$text" <<<"$output" || { say "does not say: $text"; return 1; }
+	grep -qF -- "$text" <<<"$output" || { say "does not print: $text"; return 1; }
 }
 
 skip() {
@@ -43,8 +43,8 @@ plan() {
 	echo "1..$tap_number"
 }
 
-# join_taps CMD...: CMD prints several TAPs; makes one of them, one plan and numbers that
-# go on. With pipefail, a CMD that failed shows.
+# join_taps CMD...: CMD prints several TAPs; joins them, with one plan and contiguous
+# numbers. With pipefail, a failure of CMD shows.
 join_taps() {
 	"$@" | awk '/^1\.\./ { next }
 		/^(not )?ok / { sub(/ok [0-9]+/, "ok " ++n) }
@@ -52,8 +52,8 @@ join_taps() {
 		END { print "1.." n }'
 }
 
-# label TEXT CMD...: puts TEXT before the name of each test that CMD prints. That CMD ended with an
-# error is one more, failed, and what comes next is tested all the same.
+# label TEXT CMD...: puts TEXT before the name of each test that CMD prints. An error of CMD is one
+# more failed test, and the following tests run all the same.
 label() {
 	local - status
 	set +e

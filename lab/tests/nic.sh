@@ -1,43 +1,43 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/tests/{ixgbe,i40e}.sh [REGEX]: the driver of that name on nicsim's card for it:
+# lab/tests/{ixgbe,i40e}.sh [REGEX]: the driver of that name on nicsim's NIC for it:
 # administration with the unpatched driver of the base, traffic with the patched one, also through
-# bounce buffers, and a hostile guest.
+# bounce buffers, and a malicious guest.
 #
 # With REGEX only tests of traffic whose names match, on the patched kernel or KERNEL.
-# FULL=1 also does what says little new: three more timings, administration on the patched
+# FULL=1 adds tests that rarely differ: three more timings, administration on the patched
 # kernel, traffic on the base, 1000 switches in the storm.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
 driver=$(basename "$0" .sh)
-card=${CARDS[$driver]}
+nic=${CARDS[$driver]}
 options=()
 timings=lockstep,async,coalesce${FULL:+,itr,late,group}
 
 administration() {
-	"$LAB/boot.sh" --name "$driver-$1" --timeout 900 --cpus 8 --nic "$card,$card" \
+	"$LAB/boot.sh" --name "$driver-$1" --timeout 900 --cpus 8 --nic "$nic,$nic" \
 		--wire cable:0-1 "$1" -- /src/lab/guest/nic.py "$driver"
 }
 
 traffic() {
 	"$LAB/boot.sh" --name "$driver-traffic-$1" "${options[@]}" --timeout 1500 --timing async \
-		--nic "$card,$card,$card" --wire tap:0,name=nic0 \
+		--nic "$nic,$nic,$nic" --wire tap:0,name=nic0 \
 		--wire gen:1,size=imix,flows=16,rate=20000,start=off --wire sink:1,verify \
 		--wire sink:2,verify --beside "ip addr add 192.0.2.1/24 dev nic0
 			ip link set nic0 up; exec /src/lab/guest/peer.py" \
 		"$1" -- env "SWITCHES=${FULL:+1000}" /src/lab/guest/traffic.py "$driver" "$1" "$timings" "${@:2}"
 }
 
-# Where the device cannot get at all memory: what is not synced is not seen
+# The device cannot access all memory: it does not see buffers that are not synced
 bounced() {
 	local options=(--name "$driver-bounced" --append "swiotlb=65536,force")
 	traffic "$1" '(lockstep|async): (rxdrop|l2fwd|txonly) \w+ zero-copy$'
 }
 
 hostile() {
-	"$LAB/boot.sh" --name "$driver-hostile" --any-events --nic "$card" \
+	"$LAB/boot.sh" --name "$driver-hostile" --any-events --nic "$nic" \
 		--wire gen:0,start=off base -- /src/lab/guest/hostile.py "$driver"
 }
 

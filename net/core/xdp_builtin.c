@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A second level of XDP programs: a built-in one that belongs to the kernel.
+ * The built-in XDP program of a device, at a level below regular programs.
  *
- * The programs that users attach, by netlink or bpf_link, are the first
- * level, called regular here; dev->xdp_state tracks them and this file does
- * not change what it says. The built-in program runs while no regular
- * program does: it is replaced when one comes, and comes back when that one
- * goes. Nothing that a user does to a regular program fails because of it,
- * unless the driver refuses to let go of the built-in.
+ * Regular programs are attached by users, through netlink or as a bpf_link, and
+ * are recorded in dev->xdp_state, which this file does not change. The built-in
+ * program runs while no regular program is attached: a regular program replaces
+ * it, and it is reinstated when that one is detached. No request for a regular
+ * program fails because of it, unless the driver refuses to detach it.
  *
- * One regular program runs at a time in generic or native mode, and so does
- * the built-in, in the mode that its users chose. Offloaded programs run
- * before all of this and are not concerned.
+ * One regular program runs at a time, in generic or native mode. The mode of
+ * the built-in program is chosen by its users. Offloaded programs run on the
+ * device and are not affected.
  *
- * A master such as a bond hands its own program down to its ports, past
- * dev->xdp_state of the port. It counts as regular here, too.
+ * A master such as a bond propagates its program to its ports, past
+ * dev->xdp_state of the port. It is a regular program of the port here.
  *
- * Everything here is protected by the RTNL. @mode and @active_id of struct
- * xdp_builtin may be read without it.
+ * All state is protected by RTNL. @mode and @active_id of struct xdp_builtin
+ * may be read without it.
  */
 #include <linux/bpf.h>
 #include <linux/filter.h>
@@ -27,7 +26,7 @@
 #include "dev.h"
 #include "xdp_builtin.h"
 
-/* Note what runs now: the built-in (@running), a regular program, or none */
+/* Record the active program: built-in (@running), regular, or none */
 static void xdp_builtin_set_active(struct net_device *dev,
 				   const struct bpf_prog *prog, bool running)
 {
@@ -50,12 +49,12 @@ static void xdp_builtin_drop(struct net_device *dev)
 }
 
 /**
- * xdp_builtin_regular() - the regular program that shadows the built-in one
+ * xdp_builtin_regular() - get the regular program that shadows the built-in one
  * @dev: the device
  *
  * Context: RTNL
- * Return: the program attached in native or generic mode, or the one that a
- * master runs on the device, or NULL.
+ * Return: the program attached in native or generic mode, or propagated by a
+ * master, or NULL
  */
 struct bpf_prog *xdp_builtin_regular(struct net_device *dev)
 {
@@ -101,7 +100,7 @@ static int xdp_builtin_install(struct net_device *dev, enum bpf_xdp_mode mode,
 	return 0;
 }
 
-/* Some drivers refuse that, for a setting that has changed meanwhile */
+/* Some drivers refuse it, because of a setting changed in the meantime */
 static int xdp_builtin_remove(struct net_device *dev,
 			      struct netlink_ext_ack *extack)
 {
@@ -116,7 +115,7 @@ static int xdp_builtin_remove(struct net_device *dev,
 	return err;
 }
 
-/* No user waits for an answer here: what cannot be done is logged. */
+/* No caller can return the error to a user, so it is logged */
 static void xdp_builtin_resume(struct net_device *dev)
 {
 	struct xdp_builtin *b = &dev->xdp_builtin;
@@ -127,7 +126,7 @@ static void xdp_builtin_resume(struct net_device *dev)
 	if (err && !b->pinned && b->mode != XDP_MODE_SKB)
 		err = xdp_builtin_install(dev, XDP_MODE_SKB, &extack);
 	if (err)
-		netdev_warn(dev, "Built-in XDP program did not come back (%d): %s\n",
+		netdev_warn(dev, "Failed to reinstate the built-in XDP program (%d): %s\n",
 			    err, extack._msg ?: "no reason given");
 }
 
@@ -139,7 +138,7 @@ static int xdp_builtin_yield(struct net_device *dev, enum bpf_xdp_mode mode,
 	struct bpf_prog *old = b->prog;
 	int err;
 
-	/* Only in the same mode does one driver call replace the other */
+	/* One driver call replaces the program if the modes are the same */
 	if (b->mode != mode) {
 		err = xdp_builtin_remove(dev, extack);
 		if (err)
@@ -171,7 +170,7 @@ static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
 	if (err)
 		return err;
 
-	/* In native mode, which a generic program has not displaced */
+	/* A program of a master still runs in native mode, beside @old */
 	xdp_builtin_set_active(dev, b->propagated, false);
 	if (!b->propagated)
 		xdp_builtin_resume(dev);
@@ -179,20 +178,21 @@ static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
 }
 
 /**
- * xdp_builtin_switch() - a regular program comes, changes or goes
+ * xdp_builtin_switch() - attach, replace or detach a regular program
  * @dev: the device
  * @mode: generic or native mode
- * @bpf_op: what installs a program in that mode
- * @extack: for the driver's reason, may be NULL
+ * @bpf_op: operation that installs a program in that mode
+ * @extack: message of the driver, may be NULL
  * @flags: XDP_FLAGS_* of the request
- * @old: the regular program that runs in that mode, or NULL
- * @prog: the regular program to run, or NULL
+ * @old: the current regular program in that mode, or NULL
+ * @prog: the new regular program, or NULL
  *
- * Makes the program that has precedence run: @prog, else the built-in one if
- * somebody uses it. When @prog cannot be installed, what ran before runs.
+ * Installs the program that has precedence: @prog, or the built-in program if
+ * it has users. If @prog cannot be installed, the previous program is kept or
+ * reinstated.
  *
  * Context: RTNL
- * Return: 0, or the error with which the driver refused @prog.
+ * Return: 0, or the driver's error
  */
 int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
 		       bpf_op_t bpf_op, struct netlink_ext_ack *extack,
@@ -213,7 +213,7 @@ int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
 	if (err)
 		return err;
 
-	/* The driver let go of a master's program, if it ran one */
+	/* The driver replaced the program of a master, if there was one */
 	if (prog && mode == XDP_MODE_DRV)
 		xdp_builtin_set_propagated(b, NULL);
 	if (!b->prog)
@@ -232,7 +232,7 @@ static int xdp_builtin_replace(struct net_device *dev, struct netdev_bpf *bpf)
 	bool was_running = b->running;
 	int err;
 
-	/* The master has no program here that it could take away */
+	/* The master has no program on this port to detach */
 	if (was_running && !bpf->prog)
 		return 0;
 
@@ -264,11 +264,11 @@ static int xdp_builtin_replace(struct net_device *dev, struct netdev_bpf *bpf)
  * @dev: the port
  * @bpf: request to the port's driver
  *
- * The program is recorded at the port: the master may be the port of another
- * master, and then dev->xdp_state of the upper device does not show it.
+ * The program is recorded at the port: if the master is itself a port of
+ * another master, dev->xdp_state of the master does not have it.
  *
  * Context: RTNL
- * Return: 0, or the driver's error.
+ * Return: 0, or the driver's error
  */
 int xdp_builtin_propagate(struct net_device *dev, struct netdev_bpf *bpf)
 {
@@ -285,11 +285,11 @@ int xdp_builtin_propagate(struct net_device *dev, struct netdev_bpf *bpf)
 }
 
 /**
- * xdp_builtin_uninstall() - drop the built-in program of a dying device
- * @dev: the device
+ * xdp_builtin_uninstall() - remove the built-in program of a device
+ * @dev: the device, which is being unregistered
  *
- * The users stay counted until they call xdp_builtin_put(). Zero-copy pools
- * are still there, as they are when the core drops regular programs here.
+ * Users are counted until they call xdp_builtin_put(). Zero-copy pools still
+ * exist, as when dev_xdp_uninstall() removes regular programs.
  *
  * Context: RTNL
  */
@@ -302,19 +302,19 @@ void xdp_builtin_uninstall(struct net_device *dev)
 		return;
 
 	if (b->running && xdp_builtin_remove(dev, NULL)) {
-		netdev_warn(dev, "Driver keeps the built-in XDP program\n");
+		netdev_warn(dev, "Failed to detach the built-in XDP program\n");
 		bpf_prog_change_xdp(b->prog, NULL);
 	}
 	xdp_builtin_drop(dev);
 }
 
 /**
- * xdp_builtin_report() - what a link dump says of the built-in program
+ * xdp_builtin_report() - get id and mode of the built-in program, for netlink
  * @dev: the device
  * @attached: set to XDP_ATTACHED_* if the program runs
  *
  * Context: RTNL
- * Return: the program's id if it runs, else 0.
+ * Return: the program's id if it runs, else 0
  */
 u32 xdp_builtin_report(const struct net_device *dev, u8 *attached)
 {
@@ -329,21 +329,21 @@ u32 xdp_builtin_report(const struct net_device *dev, u8 *attached)
 }
 
 /**
- * xdp_builtin_get() - use a built-in program on a device
+ * xdp_builtin_get() - add a user of the built-in program to a device
  * @dev: the device
  * @prog: the program, the same for all users of a device
  * @mode: generic or native mode
- * @fallback: the program may come back in generic mode if the driver refuses
- *	it, after a regular program went
- * @extack: for the driver's reason
+ * @fallback: generic mode is acceptable if the driver refuses to reinstate the
+ *	program after a regular one was detached
+ * @extack: message of the driver
  *
- * The first user's call installs the program, unless a regular program runs.
- * One that the driver did not let go of is removed first. A later user's call
- * tries again if the program did not come back after a regular one.
+ * The first call installs the program, unless a regular program runs. If the
+ * driver refused to detach an earlier built-in program, that is removed first.
+ * A later call tries again if the program could not be reinstated.
  *
  * Context: RTNL
- * Return: 0; -EEXIST if another user holds the device in the other mode;
- * -EOPNOTSUPP if the device cannot do that mode; or the driver's error.
+ * Return: 0; -EEXIST if the device has users in the other mode; -EOPNOTSUPP if
+ * the device does not support the mode; or the driver's error
  */
 int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
 		    enum bpf_xdp_mode mode, bool fallback,
@@ -358,7 +358,7 @@ int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
 	if (b->users) {
 		if (b->mode != mode)
 			return -EEXIST;
-		/* It did not come back when it was to: this is another try */
+		/* It could not be reinstated: try again */
 		if (!b->active_id)
 			err = xdp_builtin_install(dev, mode, extack);
 		if (err)
@@ -395,10 +395,10 @@ int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
 }
 
 /**
- * xdp_builtin_pin() - withdraw that generic mode would do
+ * xdp_builtin_pin() - withdraw @fallback of xdp_builtin_get()
  * @dev: the device
  *
- * For a user that said so to xdp_builtin_get().
+ * For a user that called xdp_builtin_get() with @fallback.
  *
  * Context: RTNL
  */
@@ -408,12 +408,13 @@ void xdp_builtin_pin(struct net_device *dev)
 }
 
 /**
- * xdp_builtin_put() - end the use that xdp_builtin_get() began
+ * xdp_builtin_put() - remove a user that xdp_builtin_get() added
  * @dev: the device
- * @fallback: as for xdp_builtin_get(), false after xdp_builtin_pin()
+ * @fallback: as for xdp_builtin_get(); false after xdp_builtin_pin()
  *
- * The last user's call removes the program. If the driver refuses, it runs on,
- * is still reported, and goes when a regular program comes or the device goes.
+ * The last call removes the program. If the driver refuses, the program still
+ * runs and is reported until it gets a user again, a regular program is
+ * attached, or the device is unregistered.
  *
  * Context: RTNL
  */
@@ -432,7 +433,7 @@ void xdp_builtin_put(struct net_device *dev, bool fallback)
 	if (b->running)
 		err = xdp_builtin_remove(dev, &extack);
 	if (err)
-		netdev_warn(dev, "Driver keeps the built-in XDP program (%d): %s\n",
+		netdev_warn(dev, "Failed to detach the built-in XDP program (%d): %s\n",
 			    err, extack._msg ?: "no reason given");
 	else
 		xdp_builtin_drop(dev);

@@ -9,7 +9,7 @@
 struct bpf_prog;
 struct netlink_ext_ack;
 
-/* Supplied by dev.c */
+/* In dev.c */
 bpf_op_t dev_xdp_bpf_op(struct net_device *dev, enum bpf_xdp_mode mode);
 struct bpf_prog *dev_xdp_prog(struct net_device *dev, enum bpf_xdp_mode mode);
 int __dev_xdp_install(struct net_device *dev, enum bpf_xdp_mode mode,
@@ -25,11 +25,11 @@ int xdp_builtin_propagate(struct net_device *dev, struct netdev_bpf *bpf);
 void xdp_builtin_uninstall(struct net_device *dev);
 
 /**
- * xdp_builtin_running() - does the built-in program of a device run?
+ * xdp_builtin_running() - check whether the built-in program runs
  * @dev: the device
  *
  * Context: RTNL
- * Return: true if the device runs its built-in program.
+ * Return: true if it runs
  */
 static inline bool xdp_builtin_running(const struct net_device *dev)
 {

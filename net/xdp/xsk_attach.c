@@ -22,9 +22,10 @@
 #include <net/xdp_sock_drv.h>
 
 #include "xsk_attach.h"
+#include "xsk_option.h"
 
 #define XDP_ATTACH_F_MODES	(XDP_ATTACH_F_SKB_MODE | XDP_ATTACH_F_DRV_MODE)
-#define XDP_ATTACH_F_ALL	(XDP_ATTACH_F_MODES | XDP_ATTACH_F_FORCE)
+#define XDP_ATTACH_F_ALL	(XDP_ATTACH_F_MODES | XDP_ATTACH_F_IF_NOEXIST)
 
 static const char * const xsk_attach_reasons[] = {
 	[XDP_ATTACH_R_NONE]		= "no reason",
@@ -42,19 +43,33 @@ static const char * const xsk_attach_reasons[] = {
 	[XDP_ATTACH_R_PEER]		= "its peer is in another namespace",
 };
 
-static int xsk_attach_refuse(struct xdp_sock *xs,
-			     const struct net_device *dev, u32 reason,
-			     const struct netlink_ext_ack *extack, int err)
+static int xsk_attach_refuse(struct xdp_sock *xs, u32 reason, int err)
 {
+	xs->attach.reason = reason;
+	return err;
+}
+
+/* The log is the host's: a user namespace can have any number of devices */
+static bool xsk_attach_may_log(void)
+{
+	return ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN) &&
+	       net_ratelimit();
+}
+
+static void xsk_attach_log(struct xdp_sock *xs, const struct net_device *dev,
+			   u32 qid, const struct netlink_ext_ack *extack)
+{
+	u32 reason = xs->attach.reason;
 	const char *why = extack ? extack->_msg : NULL;
 
-	xs->attach.reason = reason;
-	/* The log is not for those without any power over the device */
-	if (reason != XDP_ATTACH_R_CAPABILITY && net_ratelimit())
-		netdev_info(dev, "AF_XDP socket not attached: %s%s%s\n",
-			    xsk_attach_reasons[reason], why ? ": " : "",
-			    why ?: "");
-	return err;
+	/* Once, also where a library repeats bind() */
+	if (reason == xs->attach.logged || !xsk_attach_may_log())
+		return;
+
+	xs->attach.logged = reason;
+	netdev_info(dev, "AF_XDP socket not attached to queue %u: %s%s%s\n",
+		    qid, xsk_attach_reasons[reason], why ? ": " : "",
+		    why ?: "");
 }
 
 /**
@@ -63,19 +78,17 @@ static int xsk_attach_refuse(struct xdp_sock *xs,
  * @zerocopy: the socket insists on zero-copy
  * @obstacle: XDP_ATTACH_R_*: why native mode cannot be had, or
  *	XDP_ATTACH_R_NONE
- * @held: what the device's built-in level is at now
- * @choice: the result; its reason says why there is none, or what was
- *	fallen back from
+ * @held: the built-in level of the device
+ * @choice: the result; its reason is that of the failure or of the fallback
  *
- * Return: 0; -EOPNOTSUPP, -EPERM or -EEXIST if what is asked for cannot be had.
+ * Return: 0; -EOPNOTSUPP, -EPERM or -EEXIST if the request cannot be met.
  */
 int xsk_attach_choose(u32 flags, bool zerocopy, u32 obstacle,
 		      const struct xdp_builtin *held,
 		      struct xsk_attach_choice *choice)
 {
 	bool skb = flags & XDP_ATTACH_F_SKB_MODE;
-	bool drv = (flags & XDP_ATTACH_F_DRV_MODE) || zerocopy ||
-		   (!skb && (flags & XDP_ATTACH_F_FORCE));
+	bool drv = (flags & XDP_ATTACH_F_DRV_MODE) || zerocopy;
 
 	if (skb && zerocopy) {
 		choice->reason = XDP_ATTACH_R_ZC_GENERIC;
@@ -99,27 +112,6 @@ int xsk_attach_choose(u32 flags, bool zerocopy, u32 obstacle,
 	return 0;
 }
 
-/**
- * xsk_attach_native() - check whether native mode is safe on a device
- * @dev: the device
- *
- * Rings and pool of a socket have no lock in native mode: one context at a time
- * may receive from a queue, its NAPI poll. A driver for which that is so says
- * it by @xdp_napi of its device, and so that it redirects frames in copy mode.
- * It is not so, for instance, where XDP runs in the context of whoever writes
- * to a character device, where several NAPIs receive from a queue, or where a
- * device shows the frames of others as its own, with their queue numbers.
- *
- * Return: true if the driver redirects frames and runs XDP in the queue's NAPI
- */
-static bool xsk_attach_native(const struct net_device *dev)
-{
-	const xdp_features_t needed = NETDEV_XDP_ACT_BASIC |
-				      NETDEV_XDP_ACT_REDIRECT;
-
-	return dev->xdp_napi && (dev->xdp_features & needed) == needed;
-}
-
 /* A program in native mode can change features and the largest MTU of the
  * peer device, as on veth.
  */
@@ -139,7 +131,7 @@ static bool xsk_attach_may_change_peer(struct net_device *dev)
 
 static u32 xsk_attach_obstacle(struct net_device *dev)
 {
-	if (!xsk_attach_native(dev))
+	if (!xdp_builtin_native(dev))
 		return XDP_ATTACH_R_NO_NATIVE;
 	if (!xsk_attach_may_change_peer(dev))
 		return XDP_ATTACH_R_PEER;
@@ -188,7 +180,26 @@ static int xsk_attach_pick(struct xdp_sock *xs, struct net_device *dev,
 	if (err == -EEXIST && xsk_attach_being_released(dev))
 		err = -EBUSY;
 	if (err)
-		return xsk_attach_refuse(xs, dev, choice->reason, NULL, err);
+		return xsk_attach_refuse(xs, choice->reason, err);
+	return 0;
+}
+
+static int xsk_attach_check_dev(struct xdp_sock *xs, struct net_device *dev,
+				u32 qid)
+{
+	if (!ns_capable(dev_net(dev)->user_ns, CAP_NET_ADMIN))
+		return xsk_attach_refuse(xs, XDP_ATTACH_R_CAPABILITY, -EPERM);
+	if (xs->rx && qid >= dev->real_num_rx_queues)
+		return xsk_attach_refuse(xs, XDP_ATTACH_R_NO_QUEUE, -ERANGE);
+	if (xs->rx && rtnl_dereference(dev->_rx[qid].xsk))
+		return xsk_attach_refuse(xs, XDP_ATTACH_R_QUEUE_BUSY, -EBUSY);
+	if (dev_get_min_mp_channel_count(dev))
+		return xsk_attach_refuse(xs, XDP_ATTACH_R_DEVICE_BUSY, -EBUSY);
+	if (xsk_attach_upper_runs(dev))
+		return xsk_attach_refuse(xs, XDP_ATTACH_R_UPPER, -EEXIST);
+	if ((xs->attach.flags & XDP_ATTACH_F_IF_NOEXIST) &&
+	    xdp_builtin_regular(dev))
+		return xsk_attach_refuse(xs, XDP_ATTACH_R_REGULAR, -EEXIST);
 	return 0;
 }
 
@@ -199,7 +210,7 @@ static int xsk_attach_pick(struct xdp_sock *xs, struct net_device *dev,
  * @qid: the queue to bind to
  * @bind_flags: flags of bind()
  *
- * Does nothing for a socket that did not ask for it.
+ * Does nothing for a socket without XDP_ATTACH.
  *
  * Context: RTNL and the socket's mutex
  * Return: 0, or an error that if_xdp_fastpath.h lists.
@@ -208,79 +219,49 @@ int xsk_attach_check(struct xdp_sock *xs, struct net_device *dev, u32 qid,
 		     u32 bind_flags)
 {
 	struct xsk_attach_choice choice;
+	int err;
 
 	xs->attach.reason = XDP_ATTACH_R_NONE;
 	if (!xs->attach.requested)
 		return 0;
-	if (!ns_capable(dev_net(dev)->user_ns, CAP_NET_ADMIN))
-		return xsk_attach_refuse(xs, dev, XDP_ATTACH_R_CAPABILITY, NULL,
-					 -EPERM);
-	if (xs->rx && qid >= dev->real_num_rx_queues)
-		return xsk_attach_refuse(xs, dev, XDP_ATTACH_R_NO_QUEUE, NULL,
-					 -ERANGE);
-	if (xs->rx && rtnl_dereference(dev->_rx[qid].xsk))
-		return xsk_attach_refuse(xs, dev, XDP_ATTACH_R_QUEUE_BUSY, NULL,
-					 -EBUSY);
-	if (dev_get_min_mp_channel_count(dev))
-		return xsk_attach_refuse(xs, dev, XDP_ATTACH_R_DEVICE_BUSY,
-					 NULL, -EBUSY);
-	if (xsk_attach_upper_runs(dev))
-		return xsk_attach_refuse(xs, dev, XDP_ATTACH_R_UPPER, NULL,
-					 -EEXIST);
-	if ((xs->attach.flags & XDP_ATTACH_F_FORCE) && xdp_builtin_regular(dev))
-		return xsk_attach_refuse(xs, dev, XDP_ATTACH_R_REGULAR, NULL,
-					 -EEXIST);
-	return xsk_attach_pick(xs, dev, bind_flags & XDP_ZEROCOPY, &choice);
+
+	err = xsk_attach_check_dev(xs, dev, qid);
+	if (!err)
+		err = xsk_attach_pick(xs, dev, bind_flags & XDP_ZEROCOPY,
+				      &choice);
+	if (err)
+		xsk_attach_log(xs, dev, qid, NULL);
+	return err;
 }
 
 /* Take a use of the built-in program on the device, in the best mode */
 static int xsk_attach_hold(struct xdp_sock *xs, struct net_device *dev,
 			   struct bpf_prog *prog,
-			   const struct xsk_attach_choice *choice)
+			   const struct xsk_attach_choice *choice,
+			   struct netlink_ext_ack *extack)
 {
-	struct netlink_ext_ack extack = {};
 	int err;
 
+	xs->attach.reason = choice->reason;
 	err = xdp_builtin_get(dev, prog, choice->mode, choice->fallback,
-			      &extack);
+			      extack);
 	if (!err)
 		return 0;
 
-	if (choice->fallback && choice->mode != XDP_MODE_SKB) {
-		xs->attach.reason = XDP_ATTACH_R_DRIVER;
-		memset(&extack, 0, sizeof(extack));
-		err = xdp_builtin_get(dev, prog, XDP_MODE_SKB, true, &extack);
-		if (!err)
-			return 0;
-	}
+	xs->attach.reason = XDP_ATTACH_R_DRIVER;
+	if (!choice->fallback || choice->mode == XDP_MODE_SKB)
+		return err;
 
-	return xsk_attach_refuse(xs, dev, XDP_ATTACH_R_DRIVER, &extack, err);
+	memset(extack, 0, sizeof(*extack));
+	return xdp_builtin_get(dev, prog, XDP_MODE_SKB, true, extack);
 }
 
-/**
- * xsk_attach_prepare() - have the built-in program run, for bind()
- * @xs: the socket
- * @dev: the device to bind to
- * @bind_flags: flags of bind(); generic mode adds XDP_COPY
- * @umem: the umem
- *
- * Does nothing for a socket that did not ask for it. bind() calls it when
- * nothing but the driver can make it fail any more: a NIC may lose its link for
- * seconds when a program comes or goes.
- *
- * Context: RTNL and the socket's mutex
- * Return: 0, or an error that if_xdp_fastpath.h lists.
- */
-int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev,
-		       u32 *bind_flags, const struct xdp_umem *umem)
+static int xsk_attach_install(struct xdp_sock *xs, struct net_device *dev,
+			      bool zerocopy, struct netlink_ext_ack *extack)
 {
-	bool zerocopy = umem->zc || (*bind_flags & XDP_ZEROCOPY);
 	struct xsk_attach_choice choice;
 	struct bpf_prog *prog;
 	int err;
-
-	if (!xs->attach.requested)
-		return 0;
 
 	err = xsk_attach_pick(xs, dev, zerocopy, &choice);
 	if (err)
@@ -288,19 +269,50 @@ int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev,
 
 	prog = xsk_builtin_get();
 	if (IS_ERR(prog))
-		return xsk_attach_refuse(xs, dev, XDP_ATTACH_R_BUILTIN, NULL,
+		return xsk_attach_refuse(xs, XDP_ATTACH_R_BUILTIN,
 					 PTR_ERR(prog));
 
-	xs->attach.reason = choice.reason;
-	err = xsk_attach_hold(xs, dev, prog, &choice);
+	err = xsk_attach_hold(xs, dev, prog, &choice, extack);
 	if (err)
 		return err;
 
 	xs->attach.held = true;
 	xs->attach.fallback = choice.fallback;
-	if (xdp_builtin_regular(dev))
-		xs->attach.reason = XDP_ATTACH_R_REGULAR;
-	/* Sockets that share a umem say nothing of copy or zero-copy */
+	return 0;
+}
+
+/**
+ * xsk_attach_prepare() - install the built-in program, for bind()
+ * @xs: the socket
+ * @dev: the device to bind to
+ * @qid: the queue to bind to
+ * @bind_flags: flags of bind(); generic mode adds XDP_COPY
+ * @umem: the umem
+ *
+ * Does nothing for a socket without XDP_ATTACH. bind() calls it when only the
+ * driver can still make it fail: a NIC may lose its link for seconds when a
+ * program is attached or detached.
+ *
+ * Context: RTNL and the socket's mutex
+ * Return: 0, or an error that if_xdp_fastpath.h lists.
+ */
+int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev, u32 qid,
+		       u32 *bind_flags, const struct xdp_umem *umem)
+{
+	bool zerocopy = umem->zc || (*bind_flags & XDP_ZEROCOPY);
+	struct netlink_ext_ack extack = {};
+	int err;
+
+	if (!xs->attach.requested)
+		return 0;
+
+	err = xsk_attach_install(xs, dev, zerocopy, &extack);
+	if (err) {
+		xsk_attach_log(xs, dev, qid, &extack);
+		return err;
+	}
+
+	/* Sockets that share a umem do not choose copy or zero-copy mode */
 	if (dev->xdp_builtin.mode == XDP_MODE_SKB &&
 	    !(*bind_flags & XDP_SHARED_UMEM))
 		*bind_flags |= XDP_COPY;
@@ -323,10 +335,13 @@ void xsk_attach_publish(struct xdp_sock *xs)
 		xs->attach.fallback = false;
 		xdp_builtin_pin(xs->dev);
 	}
-	/* Nobody had to be privileged to have frames sent here */
+	/* No privilege was needed to redirect packets to this socket */
 	WRITE_ONCE(xs->pool->rx_claim, true);
 	if (xs->rx)
 		rcu_assign_pointer(xs->dev->_rx[xs->queue_id].xsk, xs);
+	if (xdp_builtin_regular(xs->dev) && xsk_attach_may_log())
+		netdev_info(xs->dev, "AF_XDP socket attached to queue %u waits for XDP program %u to be detached\n",
+			    xs->queue_id, xs->dev->xdp_builtin.active_id);
 }
 
 /**
@@ -385,30 +400,51 @@ void xsk_attach_release(struct xsk_buff_pool *pool)
 		xdp_builtin_put(pool->netdev, false);
 }
 
-static void xsk_attach_query_dev(const struct net_device *dev,
+static u32 xsk_attach_state(u32 prog_id)
+{
+	if (!prog_id)
+		return XDP_ATTACH_S_STALLED;
+	return prog_id == xsk_builtin_id() ? XDP_ATTACH_S_ACTIVE :
+					     XDP_ATTACH_S_SHADOWED;
+}
+
+/* Why a bound socket has not, or not in full, what it asked for */
+static u32 xsk_attach_bound_reason(const struct xdp_sock *xs,
+				   const struct xdp_attach *attach)
+{
+	switch (attach->state) {
+	case XDP_ATTACH_S_SHADOWED:
+		return XDP_ATTACH_R_REGULAR;
+	case XDP_ATTACH_S_STALLED:
+		return XDP_ATTACH_R_DRIVER;
+	}
+	/* The driver refused native mode after a regular program */
+	if (!xs->attach.reason && !(xs->attach.flags & XDP_ATTACH_F_SKB_MODE) &&
+	    (attach->flags & XDP_ATTACH_F_SKB_MODE))
+		return XDP_ATTACH_R_DRIVER;
+	return xs->attach.reason;
+}
+
+static void xsk_attach_query_dev(const struct xdp_sock *xs,
 				 struct xdp_attach *attach)
 {
-	const struct xdp_builtin *b = &dev->xdp_builtin;
+	const struct xdp_builtin *b = &xs->dev->xdp_builtin;
 
-	/* Without the RTNL, which sock_diag cannot take here: one word tells
-	 * the state, so that any answer was true at some time.
+	/* sock_diag cannot take the RTNL here. The state depends on one word,
+	 * so it was true at some time.
 	 */
 	attach->flags &= ~XDP_ATTACH_F_MODES;
 	attach->flags |= READ_ONCE(b->mode) == XDP_MODE_SKB ?
 			 XDP_ATTACH_F_SKB_MODE : XDP_ATTACH_F_DRV_MODE;
 	attach->prog_id = READ_ONCE(b->active_id);
-	if (!attach->prog_id)
-		attach->state = XDP_ATTACH_S_STALLED;
-	else if (attach->prog_id == xsk_builtin_id())
-		attach->state = XDP_ATTACH_S_ACTIVE;
-	else
-		attach->state = XDP_ATTACH_S_SHADOWED;
+	attach->state = xsk_attach_state(attach->prog_id);
+	attach->reason = xsk_attach_bound_reason(xs, attach);
 }
 
 /**
- * xsk_attach_query() - tell what became of XDP_ATTACH
+ * xsk_attach_query() - get the state of XDP_ATTACH
  * @xs: the socket
- * @attach: the answer
+ * @attach: the result
  *
  * Context: the socket's mutex
  */
@@ -421,7 +457,7 @@ void xsk_attach_query(struct xdp_sock *xs, struct xdp_attach *attach)
 	attach->flags = xs->attach.flags;
 	attach->reason = xs->attach.reason;
 	if (xs->attach.held)
-		xsk_attach_query_dev(xs->dev, attach);
+		xsk_attach_query_dev(xs, attach);
 	else if (xs->state == XSK_READY)
 		attach->state = XDP_ATTACH_S_REQUESTED;
 	else
@@ -429,34 +465,44 @@ void xsk_attach_query(struct xdp_sock *xs, struct xdp_attach *attach)
 }
 EXPORT_SYMBOL_GPL(xsk_attach_query);
 
+static bool xsk_attach_valid(const struct xdp_attach *attach)
+{
+	if (attach->state || attach->prog_id || attach->reason)
+		return false;
+	if (attach->flags == XDP_ATTACH_F_OFF)
+		return true;
+	return !(attach->flags & ~XDP_ATTACH_F_ALL) &&
+	       (attach->flags & XDP_ATTACH_F_MODES) != XDP_ATTACH_F_MODES;
+}
+
 /**
- * xsk_attach_setsockopt() - ask for a socket to be attached by bind()
+ * xsk_attach_setsockopt() - request or withdraw XDP_ATTACH
  * @xs: the socket
  * @optval: struct xdp_attach
  * @optlen: its size
  *
- * Return: 0; -EINVAL for another size, unknown flags or what the kernel
- * fills in; -EBUSY after bind(); -EFAULT.
+ * Return: 0; -EINVAL if @optval is too short, has unknown flags or a result
+ * that is not zero; -E2BIG if it has an unknown field; -EBUSY after bind();
+ * -EFAULT.
  */
 int xsk_attach_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 			  unsigned int optlen)
 {
 	struct xdp_attach attach;
-	int err = 0;
+	int err;
 
-	if (optlen != sizeof(attach))
-		return -EINVAL;
-	if (copy_from_sockptr(&attach, optval, sizeof(attach)))
-		return -EFAULT;
-	if (attach.flags & ~XDP_ATTACH_F_ALL ||
-	    (attach.flags & XDP_ATTACH_F_MODES) == XDP_ATTACH_F_MODES ||
-	    attach.state || attach.prog_id || attach.reason)
+	err = xsk_get_option(&attach, sizeof(attach), sizeof(attach.flags),
+			     optval, optlen);
+	if (err)
+		return err;
+	if (!xsk_attach_valid(&attach))
 		return -EINVAL;
 
 	mutex_lock(&xs->mutex);
 	if (xs->state == XSK_READY) {
-		xs->attach.requested = true;
+		xs->attach.requested = attach.flags != XDP_ATTACH_F_OFF;
 		xs->attach.flags = attach.flags;
+		xs->attach.reason = XDP_ATTACH_R_NONE;
 	} else {
 		err = -EBUSY;
 	}
@@ -468,11 +514,11 @@ int xsk_attach_setsockopt(struct xdp_sock *xs, sockptr_t optval,
  * xsk_attach_getsockopt() - features of the kernel, state of the attachment
  * @xs: the socket
  * @optname: XDP_FASTPATH_FEATURES or XDP_ATTACH
- * @optval: room for the answer
- * @optlen: where to put its size
- * @len: the size of the room
+ * @optval: the user's buffer
+ * @optlen: receives the number of bytes copied
+ * @len: size of the buffer
  *
- * Return: 0; -EINVAL if there is too little room; -EFAULT.
+ * Return: 0, or -EFAULT.
  */
 int xsk_attach_getsockopt(struct xdp_sock *xs, int optname,
 			  char __user *optval, int __user *optlen, int len)
@@ -481,20 +527,13 @@ int xsk_attach_getsockopt(struct xdp_sock *xs, int optname,
 	u64 features = XDP_FASTPATH_F_ATTACH |
 		       XDP_FASTPATH_F_INORDER |
 		       XDP_FASTPATH_F_RECYCLE;
-	const void *answer = &features;
-	int size = sizeof(features);
 
-	if (optname == XDP_ATTACH) {
-		mutex_lock(&xs->mutex);
-		xsk_attach_query(xs, &attach);
-		mutex_unlock(&xs->mutex);
-		answer = &attach;
-		size = sizeof(attach);
-	}
+	if (optname == XDP_FASTPATH_FEATURES)
+		return xsk_put_option(optval, optlen, len, &features,
+				      sizeof(features));
 
-	if (len < size)
-		return -EINVAL;
-	if (copy_to_user(optval, answer, size) || put_user(size, optlen))
-		return -EFAULT;
-	return 0;
+	mutex_lock(&xs->mutex);
+	xsk_attach_query(xs, &attach);
+	mutex_unlock(&xs->mutex);
+	return xsk_put_option(optval, optlen, len, &attach, sizeof(attach));
 }

@@ -37,7 +37,7 @@ int xsk_attach_getsockopt(struct xdp_sock *xs, int optname,
 			  char __user *optval, int __user *optlen, int len);
 int xsk_attach_check(struct xdp_sock *xs, struct net_device *dev, u32 qid,
 		     u32 bind_flags);
-int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev,
+int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev, u32 qid,
 		       u32 *bind_flags, const struct xdp_umem *umem);
 void xsk_attach_publish(struct xdp_sock *xs);
 void xsk_attach_cancel(struct xdp_sock *xs, struct net_device *dev);

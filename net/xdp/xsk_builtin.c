@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The built-in XDP program, and the kfunc by which a user's program does the
- * same: a frame goes to the socket attached to the queue it came in on.
+ * The built-in XDP program, and a kfunc for regular programs: both redirect a
+ * packet to the socket that is attached to its queue.
  *
- * Neither has a delivery path of its own. They leave in the redirect
- * information what a lookup in an XSKMAP would, so that xdp_do_redirect()
- * and xdp_do_generic_redirect() go on from there in all modes.
+ * They have no delivery path of their own. They set the redirect information
+ * as a lookup in an XSKMAP would, and xdp_do_redirect() or
+ * xdp_do_generic_redirect() delivers the packet.
  */
 #include <linux/bpf.h>
 #include <linux/btf.h>
@@ -23,15 +23,15 @@
 
 #include "xsk_attach.h"
 
-static struct bpf_prog *xsk_builtin_prog; /* Written under RTNL, once */
+static struct bpf_prog *xsk_builtin_prog; /* Written once, under RTNL */
 static bool xsk_builtin_entered; /* Protected by RTNL */
 
 /**
- * xsk_redirect_action() - what to return for a queue without a socket
+ * xsk_redirect_action() - get the action for a queue without a socket
  * @flags: argument of bpf_xsk_redirect()
  *
- * Return: XDP_DROP, XDP_PASS or XDP_TX as @flags says, XDP_PASS for 0,
- * XDP_ABORTED for anything else.
+ * Return: @flags if it is XDP_DROP, XDP_PASS or XDP_TX; XDP_PASS if it is 0;
+ * XDP_ABORTED otherwise
  */
 int xsk_redirect_action(u64 flags)
 {
@@ -40,21 +40,21 @@ int xsk_redirect_action(u64 flags)
 	return flags <= XDP_TX ? flags : XDP_ABORTED;
 }
 
-/* Aim at the socket attached to the queue of a frame, if there is one */
+/* Set the redirect target to the attached socket, if there is one */
 static __always_inline bool xsk_redirect(const struct xdp_buff *xdp)
 {
 	const struct xdp_rxq_info *rxq = xdp->rxq;
 	struct bpf_redirect_info *ri;
 	struct xdp_sock *xs;
 
-	/* bind() keeps slots to the queues in use. This keeps to the array,
-	 * whatever a driver or a test run puts into the context.
+	/* A driver or a test run may have set an index outside of the array.
+	 * Entries of unused queues are NULL: see xsk_attach_check().
 	 */
 	if (unlikely(rxq->queue_index >= rxq->dev->num_rx_queues))
 		return false;
 
 	/* Pairs with rcu_assign_pointer() in xsk_attach_publish(). The socket
-	 * stays until the poll ends, see xsk_detach().
+	 * is valid until the poll ends: xsk_unbind_dev() waits for it.
 	 */
 	xs = rcu_dereference_check(rxq->dev->_rx[rxq->queue_index].xsk,
 				   rcu_read_lock_bh_held());
@@ -74,8 +74,8 @@ BPF_CALL_1(xsk_builtin_redirect, struct xdp_buff *, xdp)
 	return xsk_redirect(xdp) ? XDP_REDIRECT : XDP_PASS;
 }
 
-/* The program calls a function of the kernel directly and needs no BTF, so
- * that it can do without the verifier, which would need both.
+/* The program calls a kernel function directly, neither as a helper nor as a
+ * kfunc with BTF, which the verifier would not accept: it is not involved.
  */
 static struct bpf_prog *xsk_builtin_create(void)
 {
@@ -122,18 +122,18 @@ static struct bpf_prog *xsk_builtin_create(void)
 	return prog;
 
 free_prog:
-	/* Not bpf_prog_put(): nobody has heard of it yet */
+	/* bpf_prog_put() would report the unload of a published program */
 	security_bpf_prog_free(prog);
 	free_uid(prog->aux->user);
 	bpf_prog_free(prog);
 	return ERR_PTR(err == -ENOTSUPP ? -EOPNOTSUPP : err);
 }
 
-/* Devices that run the program keep its entry by themselves */
+/* Devices that run the program have their own references to its entry */
 static void xsk_builtin_expire(struct work_struct *work)
 {
 	rtnl_lock();
-	/* Unless bind() has re-armed the work, whose next run removes it */
+	/* If bind() re-armed the work meanwhile, its next run removes it */
 	if (!delayed_work_pending(to_delayed_work(work))) {
 		bpf_prog_change_xdp(xsk_builtin_prog, NULL);
 		xsk_builtin_entered = false;
@@ -143,8 +143,8 @@ static void xsk_builtin_expire(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(xsk_builtin_work, xsk_builtin_expire);
 
-/* Have the XDP dispatcher know the program for a second more. For ever would
- * cost all other programs two instructions per frame.
+/* Keep the program in the XDP dispatcher for another second. A permanent entry
+ * would cost all other programs two instructions per packet.
  */
 static void xsk_builtin_enter(struct bpf_prog *prog)
 {
@@ -155,15 +155,15 @@ static void xsk_builtin_enter(struct bpf_prog *prog)
 }
 
 /**
- * xsk_builtin_get() - get the built-in program, make it if need be
+ * xsk_builtin_get() - get the built-in program, and create it if necessary
  *
- * The program stays, and its entry in the XDP dispatcher for a while: a process
- * that attaches and closes sockets in a loop does not make the JIT compile, nor
- * the text be patched, each time.
+ * The program is never freed, and its entry in the XDP dispatcher is removed
+ * with a delay: attaching and closing sockets in a loop does not invoke the JIT
+ * or patch the kernel's text each time.
  *
  * Context: RTNL
- * Return: the program, or an ERR_PTR() of -ENOMEM, -ENOSPC, -EOPNOTSUPP if it
- * cannot be compiled, or of what a security module said.
+ * Return: the program; ERR_PTR() of -ENOMEM, -ENOSPC, -EOPNOTSUPP if it cannot
+ * be compiled, or the error of a security module
  */
 struct bpf_prog *xsk_builtin_get(void)
 {
@@ -171,7 +171,7 @@ struct bpf_prog *xsk_builtin_get(void)
 	const struct cred *cred;
 
 	if (!prog) {
-		/* It serves all users, not just the first one */
+		/* Shared by all users: credentials of the first do not count */
 		cred = override_creds(&init_cred);
 		prog = xsk_builtin_create();
 		revert_creds(cred);
@@ -185,8 +185,8 @@ struct bpf_prog *xsk_builtin_get(void)
 }
 
 /**
- * xsk_is_builtin() - whether a driver would run the built-in program
- * @prog: its program
+ * xsk_is_builtin() - check whether a program is the built-in one
+ * @prog: the program of a driver, or NULL
  *
  * Return: true if it is
  */
@@ -196,9 +196,9 @@ bool xsk_is_builtin(const struct bpf_prog *prog)
 }
 
 /**
- * xsk_builtin_id() - id of the built-in program
+ * xsk_builtin_id() - get the id of the built-in program
  *
- * Context: xsk_builtin_get() was called before
+ * Context: after xsk_builtin_get()
  * Return: the id
  */
 u32 xsk_builtin_id(void)
@@ -209,7 +209,7 @@ u32 xsk_builtin_id(void)
 __bpf_kfunc_start_defs();
 
 /**
- * bpf_xsk_redirect() - send a frame to the socket attached to its queue
+ * bpf_xsk_redirect() - redirect a packet to the socket attached to its queue
  * @ctx: XDP context
  * @flags: action for a queue without an attached socket, 0 for XDP_PASS
  *
@@ -221,12 +221,12 @@ __bpf_kfunc int bpf_xsk_redirect(struct xdp_md *ctx, u64 flags)
 	struct xdp_buff *xdp = (struct xdp_buff *)ctx;
 	struct bpf_redirect_info *ri;
 
-	/* Not all drivers register all their queues for XDP */
+	/* Some drivers do not register all queues with xdp_rxq_info_reg() */
 	if (likely(xdp->rxq->dev) && xsk_redirect(xdp))
 		return XDP_REDIRECT;
 
-	/* As bpf_redirect_map() does: the target of an earlier call is not that
-	 * of a program that returns XDP_REDIRECT all the same.
+	/* As in bpf_redirect_map(): a program that returns XDP_REDIRECT anyway
+	 * must not use the target of an earlier call.
 	 */
 	ri = bpf_net_ctx_get_ri();
 	ri->map_id = INT_MAX;
@@ -240,8 +240,8 @@ BTF_KFUNCS_START(xsk_kfunc_ids)
 BTF_ID_FLAGS(func, bpf_xsk_redirect)
 BTF_KFUNCS_END(xsk_kfunc_ids)
 
-/* Programs of devmap and cpumap entries do not run in the poll of the queue
- * that their context names.
+/* Programs of devmap and cpumap entries do not run in the NAPI poll of the
+ * queue in their context.
  */
 static int xsk_kfunc_filter(const struct bpf_prog *prog, u32 kfunc_id)
 {
@@ -250,7 +250,7 @@ static int xsk_kfunc_filter(const struct bpf_prog *prog, u32 kfunc_id)
 	if (!btf_id_set8_contains(&xsk_kfunc_ids, kfunc_id))
 		return 0;
 
-	/* One that replaces a function runs where that function does */
+	/* A program that replaces a function runs in place of it */
 	if (prog->type == BPF_PROG_TYPE_EXT)
 		type = prog->aux->saved_dst_attach_type;
 

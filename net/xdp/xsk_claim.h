@@ -41,8 +41,8 @@ static inline bool xsk_claim(struct xsk_buff_pool *pool)
 	if (owner)
 		return owner == ctx;
 
-	/* Pairs with the release in xsk_unclaim(): see all stores of the last
-	 * owner
+	/* Pairs with smp_store_release() in xsk_unclaim(), for the stores of
+	 * the last owner
 	 */
 	claimed = !cmpxchg_acquire(&pool->rx_owner, NULL, ctx);
 	if (claimed)
@@ -54,19 +54,20 @@ static inline bool xsk_claim(struct xsk_buff_pool *pool)
  * xsk_unclaim() - release a claimed pool, unless sockets are left to flush
  * @pool: the pool
  *
- * Context: the owner
+ * Context: the owner, or any context if the pool is not claimed
  */
 static inline void xsk_unclaim(struct xsk_buff_pool *pool)
 {
-	/* Below zero: @rx_claim was set in the middle of the poll, which is
-	 * the only context then: others set it before the pool is used
+	/* Negative if xsk_attach_publish() set @rx_claim after this poll had
+	 * put a socket into the flush list. No other context receives then:
+	 * on devices without @xdp_napi, xp_assign_dev() has set @rx_claim.
 	 */
 	if (unlikely(pool->rx_owner && pool->rx_to_flush <= 0))
-		/* Pairs with the acquire in xsk_claim() */
+		/* Pairs with cmpxchg_acquire() in xsk_claim() */
 		smp_store_release(&pool->rx_owner, NULL);
 }
 
-/* A socket of the pool is in the flush list now, or has left it */
+/* Count sockets of the pool that were added to the flush list, or removed */
 static inline void xsk_claim_to_flush(struct xsk_buff_pool *pool, int sockets)
 {
 	if (unlikely(pool->rx_owner))

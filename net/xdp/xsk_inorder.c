@@ -2,28 +2,27 @@
 /*
  * XDP_TX_INORDER: the consumer index of the Tx ring is the completion.
  *
- * Each Tx ring has three indices of the kernel then, all private to it but the
- * copy of the first that user space sees:
+ * The kernel has three private indices of such a Tx ring, and publishes the
+ * first one as the consumer index:
  *
  *   done   <=   cached_cons   <=   cached_prod   <=   done + nentries
- *     slots in flight   slots to take
+ *     entries in flight  entries to take
  *
- * A slot belongs to user space again when done has passed it, never before:
- * so the ring's size bounds what is in flight, and nothing needs to be
- * reserved elsewhere.
+ * An entry belongs to user space again when done has passed it. The size of
+ * the ring therefore limits the number of packets in flight, and completion
+ * needs no reservation elsewhere.
  *
  * Zero-copy: a driver completes descriptors in the order in which it took
- * them, but says how many only. Whose they were, and which slots between them
- * it never saw, is kept in runs (struct xsk_inorder_run): while one socket
- * sends valid descriptors there is a single run that grows at its end and
- * shrinks at its beginning, whatever the number of frames.
+ * them, and reports only their number. Runs (struct xsk_inorder_run) record the
+ * owning sockets, and the invalid entries that the driver did not get. While
+ * one socket transmits valid descriptors there is a single run, which grows at
+ * its end and shrinks at its beginning.
  *
- * Copy mode: skbs are freed in any order. Each marks its slots in a bitmap;
- * done moves over the finished prefix.
+ * Copy mode: skbs are freed in any order. Each marks its entries in a bitmap;
+ * done advances over the marked prefix.
  *
- * A run has the id of its socket and no pointer, since the socket can be
- * closed before its frames are complete: nobody has that id then, and a
- * socket that comes later has another one.
+ * A run has the id of its socket instead of a pointer, because the socket can
+ * be closed before its packets are complete. New sockets get other ids.
  */
 #include <linux/bitmap.h>
 #include <linux/rculist.h>
@@ -37,16 +36,16 @@
 
 static_assert(!(XSK_INORDER_RUNS & (XSK_INORDER_RUNS - 1)));
 static_assert(XSK_INORDER_SLOT_BITS + XSK_INORDER_DESCS_BITS <= BITS_PER_LONG);
-/* Of one skb: fragments, the linear part, and the one too many */
+/* Descriptors of an skb: linear part, fragments, and one that exceeds them */
 static_assert(MAX_SKB_FRAGS + 2 < 1 << XSK_INORDER_DESCS_BITS);
 
-/* Frames in a row of one socket, where several share a queue */
+/* Descriptors per turn of a socket, if several share a queue */
 #define XSK_INORDER_TURN	32U
 
 /*
- * Slots without a valid descriptor that one attempt steps over, which bounds
- * the time of a poll: user space can make any number of them. The next poll
- * goes on behind these: see xsk_tx_wakeup_arm().
+ * Number of invalid entries that one attempt skips. This bounds the time of a
+ * poll, because user space can write any number of them. If some may be left,
+ * xsk_tx_wakeup_arm() requests another poll.
  */
 #define XSK_INORDER_SKIP	64U
 
@@ -57,23 +56,24 @@ static struct xsk_inorder_run *xsk_inorder_run(struct xsk_inorder_pool *order,
 }
 
 /**
- * xsk_inorder_new_id() - make an id for a socket
- * @order: the queue
+ * xsk_inorder_new_id() - allocate an id for a socket
+ * @order: the in-order state of the queue
  *
+ * Context: RTNL
  * Return: an id that no run in flight has
  */
 u32 xsk_inorder_new_id(struct xsk_inorder_pool *order)
 {
-	/* Bit 31 of a run's id is a flag */
+	/* Bit 31 is a flag in the id of a run */
 	order->last_id = (order->last_id + 1) & ~XSK_RECYCLE_NOTED;
 	return order->last_id;
 }
 
 /**
- * xsk_inorder_full() - check for room
- * @order: the queue
+ * xsk_inorder_full() - check whether all runs are in use
+ * @order: the in-order state of the queue
  *
- * Return: true if there is no room for another run
+ * Return: true if no run can be added
  */
 bool xsk_inorder_full(const struct xsk_inorder_pool *order)
 {
@@ -81,14 +81,14 @@ bool xsk_inorder_full(const struct xsk_inorder_pool *order)
 }
 
 /**
- * xsk_inorder_add() - note what was taken from a Tx ring
- * @order: the queue, not full
- * @id: of the socket
- * @descs: how many descriptors the driver gets
- * @slots: how many slots were taken, the first @descs of which are those
+ * xsk_inorder_add() - record entries that were taken from a Tx ring
+ * @order: the in-order state of the queue, not full
+ * @id: id of the socket, with XSK_RECYCLE_NOTED if addresses are recorded
+ * @descs: number of valid descriptors, which the driver gets
+ * @slots: number of entries taken: the valid ones, followed by invalid ones
  *
- * Return: how many slots are done at once, since nothing is in flight that
- * they would have to wait for
+ * Return: number of entries that are complete at once, because none before
+ * them is in flight
  */
 u32 xsk_inorder_add(struct xsk_inorder_pool *order, u32 id, u32 descs,
 		    u32 slots)
@@ -110,12 +110,12 @@ u32 xsk_inorder_add(struct xsk_inorder_pool *order, u32 id, u32 descs,
 }
 
 /**
- * xsk_inorder_next() - complete descriptors, of one run at a time
- * @order: the queue
- * @descs: how many are to be completed; gets less
- * @id: gets the id of the socket
+ * xsk_inorder_next() - complete descriptors of the oldest run
+ * @order: the in-order state of the queue
+ * @descs: number of descriptors to complete; reduced by those of the run
+ * @id: id of the run, on return
  *
- * Return: how many slots are done; 0 if that was all
+ * Return: number of entries completed; 0 if nothing is left to complete
  */
 u32 xsk_inorder_next(struct xsk_inorder_pool *order, u32 *descs, u32 *id)
 {
@@ -138,14 +138,16 @@ u32 xsk_inorder_next(struct xsk_inorder_pool *order, u32 *descs, u32 *id)
 }
 
 /**
- * xsk_inorder_limit() - check the producer that user space wrote
- * @done: the first slot that is not done
- * @taken: the first slot that was not taken
- * @produced: what user space says
- * @size: slots of the ring
+ * xsk_inorder_limit() - validate the producer index of user space
+ * @done: index of the first entry that is not complete
+ * @taken: index of the first entry that was not taken
+ * @produced: the producer index
+ * @size: size of the ring in entries
  *
- * Return: @produced, or @taken if it is behind that, or farther from @done
- * than the ring is long: slots in flight must not be taken again
+ * Entries in flight must not be taken again.
+ *
+ * Return: @produced; @taken if that is out of range: behind @taken, or more
+ * than @size ahead of @done
  */
 u32 xsk_inorder_limit(u32 done, u32 taken, u32 produced, u32 size)
 {
@@ -155,18 +157,18 @@ u32 xsk_inorder_limit(u32 done, u32 taken, u32 produced, u32 size)
 }
 
 /**
- * xsk_inorder_prefix() - take away the finished slots at the beginning
- * @finished: a bit for each slot
- * @mask: slots of the ring, less one
- * @done: the first slot that is not done
+ * xsk_inorder_prefix() - advance over the marked entries
+ * @finished: bitmap of entries, marked ones are complete; cleared on the way
+ * @mask: size of the ring in entries, less one
+ * @done: index of the first entry that is not complete
  *
- * Return: the first slot that is not done now
+ * Return: the new value of @done
  */
 u32 xsk_inorder_prefix(unsigned long *finished, u32 mask, u32 done)
 {
 	while (__test_and_clear_bit(done & mask, finished)) {
 		done++;
-		/* Interrupts are off: clear whole words where possible */
+		/* Whole words if possible: the caller disables interrupts */
 		while (mask >= BITS_PER_LONG && !(done % BITS_PER_LONG) &&
 		       finished[BIT_WORD(done & mask)] == ~0UL) {
 			finished[BIT_WORD(done & mask)] = 0;
@@ -210,19 +212,37 @@ int xsk_inorder_getsockopt(struct xdp_sock *xs, char __user *optval,
 	return put_user(sizeof(value), optlen);
 }
 
-/* What the socket and, if it is the first, the pool need */
-static int xsk_inorder_prepare(struct xsk_buff_pool *pool, struct xdp_sock *xs)
+/**
+ * xsk_inorder_prepare() - allocate the bitmap of a socket, for bind()
+ * @xs: the socket
+ *
+ * Context: without RTNL: the allocation may wait for the memory cgroup to
+ * reclaim
+ * Return: 0, or -ENOMEM
+ */
+int xsk_inorder_prepare(struct xdp_sock *xs)
 {
-	struct xsk_inorder_pool *order;
+	int err = 0;
 
-	/* From a bind() that failed later, there may be a bitmap */
+	if (!xsk_is_inorder(xs))
+		return 0;
+
+	mutex_lock(&xs->mutex);
+	/* An earlier bind() that failed may have allocated it */
 	if (xs->tx && !xs->inorder.finished) {
 		xs->inorder.finished = bitmap_zalloc(xs->tx->nentries,
 						     GFP_KERNEL_ACCOUNT |
 						     __GFP_NOWARN);
 		if (!xs->inorder.finished)
-			return -ENOMEM;
+			err = -ENOMEM;
 	}
+	mutex_unlock(&xs->mutex);
+	return err;
+}
+
+static int xsk_inorder_prepare_pool(struct xsk_buff_pool *pool)
+{
+	struct xsk_inorder_pool *order;
 
 	if (pool->inorder)
 		return 0;
@@ -231,7 +251,7 @@ static int xsk_inorder_prepare(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 	if (!order)
 		return -ENOMEM;
 	WRITE_ONCE(pool->inorder, order);
-	/* A poll that still sees none must not see the socket, either */
+	/* A poll that does not see it must end before xp_add_xsk() */
 	if (pool->netdev)
 		synchronize_net();
 	return 0;
@@ -243,8 +263,9 @@ static int xsk_inorder_prepare(struct xsk_buff_pool *pool, struct xdp_sock *xs)
  * @xs: the socket, in bind()
  *
  * Context: RTNL
- * Return: 0; -EPROTOTYPE if the queue completes in the other way; -EBUSY if it
- * recycles; -ENOMEM if the Tx ring has more than 2^24 slots
+ * Return: 0; -EPROTOTYPE if its setting of XDP_TX_INORDER is not that of the
+ * queue; -EBUSY if another socket of the queue is paired by XDP_RECYCLE;
+ * -ENOMEM if the Tx ring has more than 2^24 entries, or there is no bitmap
  */
 int xsk_inorder_check(const struct xsk_buff_pool *pool,
 		      const struct xdp_sock *xs)
@@ -253,24 +274,26 @@ int xsk_inorder_check(const struct xsk_buff_pool *pool,
 		return 0;
 	if (pool->tx_joined && xsk_is_inorder(xs) != !!pool->inorder)
 		return -EPROTOTYPE;
+	/* No bitmap if xsk_inorder_prepare() ran before setsockopt() */
 	if (xs->tx && xsk_is_inorder(xs) &&
-	    xs->tx->nentries > 1U << XSK_INORDER_SLOT_BITS)
+	    (xs->tx->nentries > 1U << XSK_INORDER_SLOT_BITS ||
+	     !xs->inorder.finished))
 		return -ENOMEM;
-	/* Addresses are noted for one Tx ring at a time */
+	/* Addresses are recorded for one Tx ring per queue */
 	if (xs->tx && xsk_recycle_is_paired(pool))
 		return -EBUSY;
 	return 0;
 }
 
 /**
- * xsk_inorder_join() - a socket's Tx ring becomes one of a pool
+ * xsk_inorder_join() - add a socket to the in-order state of a pool
  * @pool: the pool
  * @xs: the socket, in bind()
  *
- * The first socket that has a Tx ring, or asks for in-order completion,
- * decides how the queue completes, for as long as the pool lives: frames may
- * be in flight when the last one is closed. A pool without a completion ring
- * is that of a socket that asked, so that drivers never look for the ring.
+ * The first socket with a Tx ring or with XDP_TX_INORDER determines how the
+ * queue completes, for the lifetime of the pool: packets may be in flight when
+ * the last socket is closed. bind() requires a completion ring without
+ * XDP_TX_INORDER, so a pool that does not complete in order always has one.
  *
  * Context: RTNL, after xsk_inorder_check()
  * Return: 0, or -ENOMEM
@@ -283,7 +306,7 @@ int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 		return 0;
 
 	if (xsk_is_inorder(xs)) {
-		err = xsk_inorder_prepare(pool, xs);
+		err = xsk_inorder_prepare_pool(pool);
 		if (err)
 			return err;
 		xs->inorder.id = xsk_inorder_new_id(pool->inorder);
@@ -293,8 +316,10 @@ int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs)
 }
 
 /**
- * xsk_inorder_destroy() - free what a socket has for in-order completion
- * @xs: the socket, which nothing in flight refers to any more
+ * xsk_inorder_destroy() - free the in-order state of a socket
+ * @xs: the socket, to which no skb refers
+ *
+ * This includes the Tx ring, which xsk_release() leaves to it.
  *
  * Context: any but NMI: the last skb may be freed under a spinlock
  */
@@ -307,27 +332,32 @@ void xsk_inorder_destroy(struct xdp_sock *xs)
 	bitmap_free(xs->inorder.finished);
 }
 
-/* Give slots back to user space. @done is written by one context at a time */
+/* Return the entries before @done to user space. Callers are serialised: by the
+ * driver in zero-copy mode, by cq_lock in copy mode.
+ */
 static void xsk_inorder_publish(struct xdp_sock *xs, u32 done)
 {
-	/* Before the store that user space sees: see xsk_inorder_entries() */
+	/* Before the release, so that xsk_inorder_peek() sees it */
 	WRITE_ONCE(xs->inorder.done, done);
 	smp_store_release(&xs->tx->ring->consumer, done); /* D, matches A */
 }
 
 /**
- * xsk_inorder_peek() - see what user space has put into the Tx ring
+ * xsk_inorder_peek() - refresh the producer index of the Tx ring
  * @xs: the socket
  *
- * Return: true if there is more than at the last time
+ * Return: true if it has changed
  */
 bool xsk_inorder_peek(struct xdp_sock *xs)
 {
 	struct xsk_queue *tx = xs->tx;
 	u32 seen = tx->cached_prod;
 
-	/* The acquire in it orders the load of done behind: user space that
-	 * produces into a slot has seen done pass it.
+	/* User space that produced into an entry has seen the consumer index
+	 * pass it. The acquire in __xskq_cons_peek() orders the load of done
+	 * after that of the producer index, so that it is at least as new.
+	 * Pairs with smp_store_release() in xsk_inorder_publish(), by way of
+	 * user space.
 	 */
 	__xskq_cons_peek(tx);
 	tx->cached_prod = xsk_inorder_limit(READ_ONCE(xs->inorder.done),
@@ -337,11 +367,11 @@ bool xsk_inorder_peek(struct xdp_sock *xs)
 }
 
 /**
- * xsk_inorder_entries() - look for descriptors to take
+ * xsk_inorder_entries() - get the number of entries that can be taken
  * @xs: the socket
- * @max: how many are wanted
+ * @max: upper limit
  *
- * Return: how many there are, at most @max
+ * Return: number of entries, at most @max
  */
 u32 xsk_inorder_entries(struct xdp_sock *xs, u32 max)
 {
@@ -351,8 +381,8 @@ u32 xsk_inorder_entries(struct xdp_sock *xs, u32 max)
 		xsk_inorder_peek(xs);
 
 	max = min(max, tx->cached_prod - tx->cached_cons);
-	/* After the producer: no slot that user space wrote after it called
-	 * setsockopt() may be taken as before that
+	/* After the load of the producer index: entries that were written
+	 * after setsockopt(XDP_RECYCLE) are taken with its setting
 	 */
 	if (READ_ONCE(xs->pool->recycle))
 		max = xsk_recycle_room(xs->pool, xs, max);
@@ -367,11 +397,11 @@ static void xsk_inorder_credit(struct xdp_sock *xs, u32 slots)
 }
 
 /**
- * xsk_inorder_taken() - note what was taken from a socket's Tx ring
- * @pool: the pool, whose runs are not full
+ * xsk_inorder_taken() - record entries that were taken from a socket's Tx ring
+ * @pool: the pool, which has a free run
  * @xs: the socket
- * @descs: how many descriptors the driver gets
- * @slots: how many slots were taken
+ * @descs: number of valid descriptors, which the driver gets
+ * @slots: number of entries taken
  */
 void xsk_inorder_taken(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 		       u32 descs, u32 slots)
@@ -383,7 +413,7 @@ void xsk_inorder_taken(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 		xsk_inorder_credit(xs, done);
 }
 
-/* How many descriptors there are to take, with room to note them? */
+/* Number of entries to take, 0 without a free run to record them */
 static u32 xsk_inorder_ready(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 			     u32 max)
 {
@@ -396,13 +426,13 @@ static u32 xsk_inorder_ready(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 	return max;
 }
 
-/* One slot where several sockets share the queue, of which each poll visits all */
+/* One if several sockets share the queue, because a poll visits all of them */
 static u32 xsk_inorder_max_skip(const struct xsk_buff_pool *pool)
 {
 	return list_is_singular(&pool->xsk_tx_list) ? XSK_INORDER_SKIP : 1;
 }
 
-/* Take at most @max descriptors, and step over what is invalid before them */
+/* Take at most @max descriptors, and skip invalid ones before them */
 static u32 xsk_inorder_take(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 			    struct xdp_desc *descs, u32 max)
 {
@@ -418,7 +448,7 @@ static u32 xsk_inorder_take(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 		slots = tx->cached_cons;
 		batch = xskq_cons_read_desc_batch(xs, pool, descs, ready);
 		slots = tx->cached_cons - slots;
-		/* A frame that is not all there, or too long for now */
+		/* A multi-buffer packet that is incomplete, or exceeds @max */
 		if (!slots)
 			return 0;
 
@@ -431,7 +461,9 @@ static u32 xsk_inorder_take(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 	return batch.tx_descs;
 }
 
-/* One turn of each socket, @taken descriptors are there. Returns how many are */
+/* Take descriptors, one turn of each socket, and add them to the first @taken
+ * ones. Returns the total number.
+ */
 static u32 xsk_inorder_turn(struct xsk_buff_pool *pool, u32 taken, u32 max)
 {
 	u32 turn = max_t(u32, XSK_INORDER_TURN, pool->netdev->xdp_zc_max_segs);
@@ -461,7 +493,7 @@ static void xsk_inorder_new_round(struct xsk_buff_pool *pool)
 		xs->tx_budget_spent = 0;
 }
 
-/* Those that had their turn wait until all have had it */
+/* Round-robin: a socket has its next turn after all others had theirs */
 static u32 xsk_inorder_take_shared(struct xsk_buff_pool *pool, u32 max)
 {
 	bool new_round = false;
@@ -484,9 +516,9 @@ static u32 xsk_inorder_take_shared(struct xsk_buff_pool *pool, u32 max)
 /**
  * xsk_inorder_peek_batch() - take descriptors of all sockets of a queue
  * @pool: the pool, which completes in order
- * @max: how many at most
+ * @max: upper limit
  *
- * Return: how many are in tx_descs of @pool
+ * Return: number of descriptors in tx_descs of @pool
  */
 u32 xsk_inorder_peek_batch(struct xsk_buff_pool *pool, u32 max)
 {
@@ -508,7 +540,7 @@ u32 xsk_inorder_peek_batch(struct xsk_buff_pool *pool, u32 max)
 	return taken;
 }
 
-/* One descriptor, and what is invalid before it */
+/* Take one descriptor, and skip invalid ones before it */
 static bool xsk_inorder_take_one(struct xsk_buff_pool *pool,
 				 struct xdp_sock *xs, struct xdp_desc *desc)
 {
@@ -531,11 +563,11 @@ static bool xsk_inorder_take_one(struct xsk_buff_pool *pool,
 }
 
 /**
- * xsk_inorder_peek_desc() - take a descriptor of one of the sockets
+ * xsk_inorder_peek_desc() - take one descriptor of a queue
  * @pool: the pool, which completes in order
- * @desc: gets it
+ * @desc: the descriptor, on return
  *
- * Return: false if there is none
+ * Return: true; false if there is none
  */
 bool xsk_inorder_peek_desc(struct xsk_buff_pool *pool, struct xdp_desc *desc)
 {
@@ -575,9 +607,9 @@ static struct xdp_sock *xsk_inorder_find(struct xsk_buff_pool *pool, u32 id)
 }
 
 /**
- * xsk_inorder_completed() - complete descriptors
+ * xsk_inorder_completed() - complete descriptors of a queue
  * @pool: the pool, which completes in order
- * @descs: how many
+ * @descs: number of descriptors, oldest first
  */
 void xsk_inorder_completed(struct xsk_buff_pool *pool, u32 descs)
 {
@@ -597,11 +629,12 @@ void xsk_inorder_completed(struct xsk_buff_pool *pool, u32 descs)
 }
 
 /**
- * xsk_inorder_peek_copy() - look at the next descriptor, in copy mode
+ * xsk_inorder_peek_copy() - read the next descriptor, in copy mode
  * @xs: the socket
- * @desc: gets it
+ * @desc: the descriptor, on return
  *
- * Return: false if there is none or it is invalid, as xskq_cons_peek_desc()
+ * Return: as xskq_cons_peek_desc(): true; false if there is none or it is
+ * invalid
  */
 bool xsk_inorder_peek_copy(struct xdp_sock *xs, struct xdp_desc *desc)
 {
@@ -610,10 +643,10 @@ bool xsk_inorder_peek_copy(struct xdp_sock *xs, struct xdp_desc *desc)
 }
 
 /**
- * xsk_inorder_slot() - where the next descriptor is, for an skb
+ * xsk_inorder_slot() - get the Tx ring entry of the next descriptor, for an skb
  * @xs: the socket
  *
- * Return: the slot, in the bits of destructor_arg above the number of
+ * Return: the entry, in the bits of destructor_arg above the number of
  * descriptors; 0 if the socket does not complete in order
  */
 long xsk_inorder_slot(const struct xdp_sock *xs)
@@ -625,10 +658,10 @@ long xsk_inorder_slot(const struct xdp_sock *xs)
 }
 
 /**
- * xsk_inorder_finish() - descriptors are finished, in copy mode
+ * xsk_inorder_finish() - complete descriptors, in copy mode
  * @xs: the socket
- * @slot: of the first one
- * @count: how many
+ * @slot: entry of the first descriptor
+ * @count: number of descriptors
  *
  * Context: any
  */
@@ -637,7 +670,7 @@ void xsk_inorder_finish(struct xdp_sock *xs, u32 slot, u32 count)
 	u32 mask = xs->tx->ring_mask, done, i;
 	unsigned long flags;
 
-	/* Also for bits and done: skbs are freed on any CPU */
+	/* Protects bitmap and done: skbs are freed on any CPU */
 	spin_lock_irqsave(&xs->pool->cq_lock, flags);
 	for (i = 0; i < count; i++)
 		__set_bit((slot + i) & mask, xs->inorder.finished);
@@ -648,12 +681,12 @@ void xsk_inorder_finish(struct xdp_sock *xs, u32 slot, u32 count)
 }
 
 /**
- * xsk_inorder_skip() - step over an invalid descriptor, in copy mode
- * @xs: the socket, whose next descriptor it is
+ * xsk_inorder_skip() - complete the next descriptor, which is invalid
+ * @xs: the socket, in copy mode
  */
 void xsk_inorder_skip(struct xdp_sock *xs)
 {
 	xsk_inorder_finish(xs, xs->tx->cached_cons, 1);
-	/* No skb is freed that would wake up poll(), which sends the rest */
+	/* As sock_wfree() of an skb would do: poll() transmits the rest */
 	xs->sk.sk_write_space(&xs->sk);
 }

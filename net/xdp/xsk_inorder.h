@@ -8,22 +8,23 @@
 #include <net/xdp_sock.h>
 #include <net/xsk_buff_pool.h>
 
-/* How many runs can wait for completion in a queue; a power of two */
+/* Maximum number of runs in flight per queue; a power of two */
 #define XSK_INORDER_RUNS	256
 
 /*
- * The longest Tx ring with in-order completion, in slots: what
- * destructor_arg of an skb has room for beside the number of its descriptors.
+ * Bits of an skb's destructor_arg, in copy mode: the entry of its first
+ * descriptor, which limits the size of the Tx ring, above the number of its
+ * descriptors.
  */
 #define XSK_INORDER_SLOT_BITS	24
 #define XSK_INORDER_DESCS_BITS	8
 
 /**
  * struct xsk_inorder_run - descriptors of one socket that the driver has
- * @id: of the socket
- * @descs: how many are not complete
- * @extra: slots behind them that were not for the driver: of invalid
- *	descriptors. They are done when @descs are.
+ * @id: id of the socket, with XSK_RECYCLE_NOTED if addresses were recorded
+ * @descs: number of descriptors that are not complete
+ * @extra: number of invalid entries behind them, which the driver did not get;
+ *	they are complete when all of @descs are
  */
 struct xsk_inorder_run {
 	u32 id;
@@ -32,16 +33,15 @@ struct xsk_inorder_run {
 };
 
 /**
- * struct xsk_inorder_pool - what the driver has of a queue, oldest first
- * @head: the oldest run
- * @tail: where the next one goes
- * @last_id: the id that was given out last
- * @skipped: an attempt ended at invalid descriptors, and there may be more
- * @runs: the runs, as a ring
+ * struct xsk_inorder_pool - runs of a queue that are in flight
+ * @head: index of the oldest run
+ * @tail: index of the next run to add
+ * @last_id: the last id that was allocated, protected by RTNL
+ * @skipped: an attempt ended at invalid entries, more may follow
+ * @runs: ring of runs
  *
- * The driver serialises taking descriptors and completing them, as the
- * completion ring demands, too. That is all that touches runs, head, tail and
- * skipped.
+ * Drivers serialise taking and completing descriptors, as the completion ring
+ * requires, too. This protects all other members.
  */
 struct xsk_inorder_pool {
 	u32 head;
@@ -56,7 +56,7 @@ static inline bool xsk_is_inorder(const struct xdp_sock *xs)
 	return xs->inorder.requested;
 }
 
-/* Can become true while the queue of a socket without Tx ring is polled */
+/* Can become true during polls, if no socket of the queue had a Tx ring */
 static inline bool xsk_pool_is_inorder(const struct xsk_buff_pool *pool)
 {
 	return READ_ONCE(pool->inorder);
@@ -76,6 +76,7 @@ int xsk_inorder_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 			   unsigned int optlen);
 int xsk_inorder_getsockopt(struct xdp_sock *xs, char __user *optval,
 			   int __user *optlen, int len);
+int xsk_inorder_prepare(struct xdp_sock *xs);
 int xsk_inorder_check(const struct xsk_buff_pool *pool,
 		      const struct xdp_sock *xs);
 int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs);

@@ -9,33 +9,35 @@
 #include <net/xdp_sock.h>
 #include <net/xsk_buff_pool.h>
 
+struct xsk_refill_span;
+
 /**
- * struct xsk_recycle - chunks on their way from a Tx queue to an Rx queue
- * @addrs: addresses, as a ring
- * @mask: entries of it, less one
- * @limit: how many may wait before more go to a completion ring
- * @to: pool of the Rx queue; NULL while there is none
+ * struct xsk_recycle - chunks in transit from a Tx queue to an Rx queue
+ * @addrs: ring of addresses
+ * @mask: its size less one
+ * @limit: number of pending chunks above which more are spilled
+ * @to: pool of the Rx queue; NULL if there is none
  * @node: in recycle_from of that pool
- * @tx_xs: the socket that sends
- * @rx_xs: the socket that receives; NULL while there is none
- * @left: the Tx queue's pool is gone, and the Rx queue's owns this
- * @request: counts the switches that were asked for
- * @request_on: what the last one asked for
- * @request_slot: slot of the Tx ring from which on it holds
- * @applied: the last request that was carried out
- * @on: addresses are noted
- * @slot: slot of the Tx ring from which on that is so
- * @noted: up to where addresses are noted; falls when chunks are spilled
- * @spilled: how many went to the completion ring
- * @kicks: how often the Rx queue was woken up
- * @published: up to where frames are complete
- * @read: up to where the Rx queue took chunks
- * @recycled: how many those were
+ * @tx_xs: the sending socket
+ * @rx_xs: the receiving socket; NULL if there is none
+ * @left: the Tx queue's pool was freed, and the Rx queue's owns this
+ * @request: number of requests to switch recording
+ * @request_on: setting that the last request is for
+ * @request_slot: index of the Tx ring entry from which it holds
+ * @applied: the last request that was applied
+ * @on: addresses are recorded
+ * @slot: index of the Tx ring entry from which @on holds
+ * @noted: index behind the last recorded address; falls when chunks are spilled
+ * @spilled: number of chunks that went to the completion ring
+ * @kicks: number of times that the Rx queue's NAPI was triggered
+ * @published: index behind the last completed address
+ * @read: index behind the last address that the Rx queue consumed
+ * @recycled: number of chunks that it accepted
  *
- * read <= published <= noted <= read + entries. The polls of the Tx queue
- * write all from @applied to @published, those of the Rx queue the rest; links
- * and requests are written under xsk_recycle_mutex. So each index has one
- * writer, and the two queues can be polled on different CPUs without a lock.
+ * read <= published <= noted <= read + entries. The Tx queue's polls write
+ * @applied to @published, the Rx queue's polls the rest; links and requests
+ * are protected by recycle_lock of the umem. Each index has one writer, so the
+ * two queues can be polled on different CPUs without a lock.
  */
 struct xsk_recycle {
 	u64 *addrs;
@@ -62,7 +64,7 @@ struct xsk_recycle {
 	u64 recycled;
 };
 
-/* Of a run (struct xsk_inorder_run): addresses are noted, beside the id */
+/* Flag in the id of a run (struct xsk_inorder_run): addresses are recorded */
 #define XSK_RECYCLE_NOTED	BIT(31)
 
 static inline u32 xsk_recycle_tag(const struct xsk_buff_pool *pool)
@@ -81,36 +83,47 @@ u32 xsk_recycle_excess(const struct xsk_recycle *recycle, u32 count);
 int xsk_recycle_check_mode(const struct xdp_sock *tx_xs,
 			   const struct xdp_sock *rx_xs, u32 flags);
 
-/* Sockets */
+/* Socket options, xsk_recycle_pair.c */
 int xsk_recycle_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 			   unsigned int optlen);
-int xsk_recycle_getsockopt(struct xdp_sock *xs, char __user *optval,
-			   int __user *optlen, int len);
+int xsk_recycle_getsockopt(struct xdp_sock *xs, int optname,
+			   char __user *optval, int __user *optlen, int len);
+void xsk_recycle_stats(const struct xdp_sock *xs,
+		       struct xdp_recycle_stats *stats);
+
+/* Teardown, xsk_recycle_unbind.c */
 void xsk_recycle_unbind(struct xdp_sock *xs);
 void xsk_recycle_destroy(struct xsk_buff_pool *pool);
 
-/* For ethtool */
-void xsk_recycle_stats(const struct xsk_buff_pool *pool,
-		       struct xdp_recycle *stats);
+/* Links, for both */
+void xsk_recycle_request(struct xsk_recycle *recycle, bool on, u32 slot);
+void xsk_recycle_end(const struct xsk_recycle *recycle, const char *reason);
+void xsk_recycle_unlink(struct xsk_recycle *recycle);
+void xsk_recycle_release(struct xsk_recycle *recycle);
 
-/* For bind(): until a socket that was paired has left the queue for good */
+/* For bind(): until a paired socket is unbound */
 static inline bool xsk_recycle_is_paired(const struct xsk_buff_pool *pool)
 {
 	return pool->recycle && READ_ONCE(pool->recycle->tx_xs);
 }
 
-/* Polls of the Tx queue */
+/* Polls of the Tx queue, xsk_recycle.c */
 u32 xsk_recycle_room(struct xsk_buff_pool *pool, const struct xdp_sock *xs,
 		     u32 max);
 u64 *xsk_recycle_row(struct xsk_buff_pool *pool, u32 *max);
 void xsk_recycle_note(struct xsk_buff_pool *pool, const struct xdp_desc *descs,
 		      u32 count);
 void xsk_recycle_completed(struct xsk_buff_pool *pool, u32 count);
+void xsk_recycle_publish(struct xsk_recycle *recycle, struct xsk_buff_pool *to,
+			 u32 published);
+int xsk_recycle_wakeup(const struct xsk_buff_pool *pool, u32 flags);
 
-/* Polls of the Rx queue */
+/* Polls of the Rx queue, xsk_recycle.c */
 bool xsk_recycle_waiting(const struct xsk_buff_pool *pool);
-u32 xsk_recycle_refill(struct xsk_buff_pool *pool, void *slot, size_t step,
-		       __le64 *rx_desc, u32 count);
+bool xsk_recycle_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
+		      u32 max);
+void xsk_recycle_taken(struct xsk_recycle *recycle, u32 count, u32 posted);
 void xsk_recycle_to_free_list(struct xsk_buff_pool *pool, u32 count);
+u64 xsk_recycle_fq(const struct xsk_buff_pool *pool);
 
 #endif /* XSK_RECYCLE_H_ */

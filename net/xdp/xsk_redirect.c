@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The short way of frames that an XSKMAP sends to one socket after the other,
- * see include/net/xdp_redirect.h. A socket is checked when a poll first meets
- * it: a poll is an RCU read section, and xsk_unbind_dev() waits for it before
- * anything that was checked goes away. So the frames that the program sends
- * there until the poll ends may be received, too. Once the program chooses
- * another socket, or the map has another one, that one is checked.
+ * Fast path for consecutive packets that a program redirects to the same socket
+ * through an XSKMAP, see include/net/xdp_redirect.h. The socket is checked for
+ * the first packet only. The result is valid until the poll ends, because a
+ * poll is an RCU read section, and xsk_unbind_dev() waits for it before it
+ * releases anything. If the program selects another socket, or the map entry
+ * was updated, the new socket is checked.
  */
 #include <net/xdp_redirect.h>
 #include <net/xdp_sock_drv.h>
@@ -13,8 +13,8 @@
 #include "xsk_queue.h"
 
 /*
- * An unaligned chunk has a head that has to be given back for each frame, and
- * what was received elsewhere has to be copied into a chunk.
+ * Chunks of this pool only, and aligned ones: xp_release() has to return the
+ * buffer head of an unaligned chunk, and packets in other memory are copied.
  */
 static bool xsk_redirect_is_plain(const struct xdp_sock *xs,
 				  const struct xdp_buff *xdp)
@@ -24,7 +24,7 @@ static bool xsk_redirect_is_plain(const struct xdp_sock *xs,
 	       !xs->pool->unaligned;
 }
 
-/* From where the Rx ring is now, up to its end */
+/* Cache the contiguous free entries of the Rx ring, up to its wrap */
 static void xsk_redirect_aim(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs)
 {
 	struct xsk_queue *rx = xs->rx;
@@ -41,13 +41,13 @@ static void xsk_redirect_aim(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs)
 }
 
 /**
- * xsk_map_redirect_ctx() - give a frame to a socket of an XSKMAP
- * @ctx: the poll's context
+ * xsk_map_redirect_ctx() - redirect a packet to a socket of an XSKMAP
+ * @ctx: redirect context of the poll
  * @xs: the socket
- * @xdp: the frame
+ * @xdp: the packet
  *
- * For a frame that xsk_redirect_next() did not take. Makes it take the next
- * one if that is for the same socket.
+ * For a packet that xsk_redirect_next() refused. Prepares @ctx for further
+ * packets to the same socket.
  *
  * Context: NAPI poll
  * Return: as __xsk_map_redirect()
@@ -57,7 +57,7 @@ int xsk_map_redirect_ctx(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs,
 {
 	int err;
 
-	/* This may fill places of the ring that @ctx knows as free */
+	/* The packet may use entries that are cached as free */
 	ctx->xs = NULL;
 
 	err = __xsk_map_redirect(xs, xdp);

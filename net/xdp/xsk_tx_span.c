@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zero-copy Tx of descriptors that lie in a row. What cannot change from one
- * to the next is looked at once for all of them; see net/xsk_tx_span.h.
+ * Zero-copy Tx of contiguous descriptors. What cannot change between them is
+ * checked once per span; see include/net/xsk_tx_span.h.
  */
 #include <linux/dma-mapping.h>
 #include <linux/rculist.h>
@@ -19,35 +19,37 @@ static bool xsk_tx_pool_is_plain(const struct xsk_buff_pool *pool)
 	       !dma_dev_need_sync(pool->dev);
 }
 
-/* How many entries there are from @index on, up to the ring's wrap */
+/* Number of contiguous entries from @index, at most @max */
 static u32 xsk_tx_row(const struct xsk_queue *q, u32 index, u32 max)
 {
 	return min(max, q->nentries - (index & q->ring_mask));
 }
 
-/* Where addresses are noted for completion. Returns how many are in a row */
+/* Record addresses in the completion ring. Returns the number of contiguous
+ * free entries, at most @max.
+ */
 static u32 xsk_tx_span_done(struct xsk_tx_span *span, struct xsk_queue *cq,
 			    u32 max)
 {
 	struct xdp_umem_ring *ring = (struct xdp_umem_ring *)cq->ring;
 
 	span->done = &ring->desc[cq->cached_prod & cq->ring_mask];
-	/* As much as is free in the completion ring: the back-pressure */
+	/* Back-pressure: transmit no more than can be completed */
 	return xsk_tx_row(cq, cq->cached_prod, xskq_prod_nb_free(cq, max));
 }
 
 /**
- * xsk_tx_span_begin() - look for descriptors in a row
- * @span: gets them
+ * xsk_tx_span_begin() - get contiguous descriptors of the Tx ring
+ * @span: the result
  * @pool: the pool
- * @max: how many the driver has room for, at least 1
- * @count_empty: count polls that find the Tx ring empty, be it after the last
- *	descriptor, as those with xsk_tx_peek_desc() do and those with
- *	xsk_tx_peek_release_desc_batch() do not
+ * @max: number of contiguous free descriptors of the device, at least 1
+ * @count_empty: whether to count an empty Tx ring in its statistics, also
+ *	after the last descriptor: xsk_tx_peek_desc() counts it,
+ *	xsk_tx_peek_release_desc_batch() does not
  *
  * Context: NAPI poll
- * Return: how many; 0 if there is nothing to send now, or no room to note it;
- * -EOPNOTSUPP if spans are not for @pool
+ * Return: number of descriptors; 0 if there is nothing to transmit, or no room
+ * to record it; -EOPNOTSUPP if spans do not support @pool
  */
 int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		      u32 max, bool count_empty)
@@ -60,14 +62,14 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	if (!xsk_tx_pool_is_plain(pool))
 		return -EOPNOTSUPP;
 
-	/* The poll is an RCU read section, which xsk_unbind_dev() waits for */
+	/* A poll is an RCU read section: xsk_unbind_dev() waits for it */
 	xs = list_first_or_null_rcu(&pool->xsk_tx_list, struct xdp_sock,
 				    tx_list);
 	if (!xs)
 		return 0;
 	if (!list_is_singular(&pool->xsk_tx_list))
 		return -EOPNOTSUPP;
-	/* The rest of a frame that is invalid may look like frames */
+	/* The remaining descriptors of an invalid packet may look valid */
 	if (READ_ONCE(xs->drain_cont))
 		return -EOPNOTSUPP;
 
@@ -93,7 +95,7 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	ring = (struct xdp_rxtx_ring *)tx->ring;
 	span->xs = xs;
 	span->more = tx->cached_prod - tx->cached_cons != span->count;
-	/* A driver that counts checks the Tx ring again if it has room */
+	/* xsk_tx_peek_desc() would be called again, and find it empty */
 	if (!span->more && span->count < room)
 		tx->queue_empty_descs += count_empty;
 	span->desc = &ring->desc[tx->cached_cons & tx->ring_mask];
@@ -102,9 +104,11 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 EXPORT_SYMBOL_GPL(xsk_tx_span_begin);
 
 /**
- * xsk_tx_span_end() - the device has descriptors
- * @span: where they are from
- * @sent: how many, from the first one on
+ * xsk_tx_span_end() - take the descriptors that were written to the device
+ * @span: the span
+ * @sent: number of descriptors written, from the first one on
+ *
+ * Context: NAPI poll
  */
 void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent)
 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The flag of a Tx ring that asks user space for a system call,
- * XDP_RING_NEED_WAKEUP: clear from one poll to the next, as each of them sends,
- * and set before polling ends.
+ * XDP_RING_NEED_WAKEUP of a Tx ring is clear while the queue is polled, because
+ * each poll transmits, and is set before polling ends.
  *
  *	user space			end of polling
  *	  writes the producer		  sets the flag
  *	  full barrier			  full barrier
  *	  reads the flag		  reads the producer
  *
- * One of them sees what the other one wrote. Applications may have been
- * written without that barrier, as drivers that always set the flag need none:
- * so this is for queues whose sockets have XDP_TX_INORDER, which asks for it.
+ * At least one of them sees the store of the other. Existing applications may
+ * lack the barrier, because drivers that always set the flag need none.
+ * Therefore, the flag is only cleared on queues with XDP_TX_INORDER, which
+ * requires it.
  */
 #include <linux/rculist.h>
 #include <net/xdp_sock_drv.h>
@@ -19,8 +19,9 @@
 
 #include "xsk_inorder.h"
 
-/* More came since the poll looked, or the poll has not looked at all of it.
- * Says so once: there may be no room for it.
+/* Check for entries that were added since the poll read the producer index, or
+ * that it left behind invalid ones. They are reported once, because the device
+ * may have no room for them.
  */
 static bool xsk_tx_arrived(struct xsk_buff_pool *pool)
 {
@@ -36,14 +37,14 @@ static bool xsk_tx_arrived(struct xsk_buff_pool *pool)
 }
 
 /**
- * xsk_tx_busy_polls() - check for sockets whose system calls poll the queue
+ * xsk_tx_busy_polls() - check for Tx sockets with busy polling
  * @pool: the pool
  *
- * The last poll of such a call is one like that after an interrupt, but may
- * have the next one wait for a timer.
+ * The last poll of a busy polling system call looks interrupt-driven, but may
+ * defer the next one to a timer: see busy_poll_stop().
  *
  * Context: NAPI poll
- * Return: true if a Tx socket is one
+ * Return: true if there is such a socket
  */
 bool xsk_tx_busy_polls(struct xsk_buff_pool *pool)
 {
@@ -61,16 +62,18 @@ bool xsk_tx_busy_polls(struct xsk_buff_pool *pool)
 EXPORT_SYMBOL_GPL(xsk_tx_busy_polls);
 
 /**
- * xsk_tx_wakeup_arm() - have user space wake up the driver from now on
- * @pool: the pool
+ * xsk_tx_wakeup_arm() - request wakeups from user space
+ * @pool: the pool, which completes in order
  *
  * Context: NAPI poll
- * Return: false if there is something to send by now
+ * Return: true if polling can end; false if there is something to transmit
  */
 bool xsk_tx_wakeup_arm(struct xsk_buff_pool *pool)
 {
 	xsk_set_tx_need_wakeup(pool);
-	/* Pairs with the barrier in user space: see above */
+	/* Pairs with the full barrier in user space, for example that in
+	 * xsk_fastpath__tx_needs_wakeup()
+	 */
 	smp_mb();
 	return !xsk_tx_arrived(pool);
 }

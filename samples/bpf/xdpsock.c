@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * xdpsock: benchmark of an AF_XDP socket, by XDP_ATTACH or by libxdp's default
+ * xdpsock: benchmark of AF_XDP sockets, via XDP_ATTACH or libxdp's default
  * program and XSKMAP. This file has the packet loops.
  *
- * A round takes at most a batch from a ring, and only as much as the ring that
- * it goes to has room for. So no chunk is ever held between two rounds or
- * dropped for lack of room: frames that cannot go on stay in the Rx ring, and
- * once that is full the kernel counts what it drops (rx_queue_full).
+ * A round takes at most a batch from a ring, and only as many entries as there
+ * is room for in the destination ring. So no chunk is held between two rounds
+ * or dropped for lack of room: frames that cannot be forwarded stay in the Rx
+ * ring, and once that is full the kernel counts the drops (rx_queue_full).
  *
- * The kernel rounds an address to its chunk, or takes what --unaligned has in
- * its upper bits, the offset in the chunk, off: addresses go from Rx or
- * completion ring to the fill ring as they are.
+ * Addresses are copied unmodified from the Rx or completion ring to the fill
+ * ring: the kernel rounds them down to the chunk or, with --unaligned, strips
+ * the offset in their upper bits.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,7 +28,7 @@
 
 enum { SIGNAL_TICK = 1, SIGNAL_STOP = 2 };
 
-/* Which of them came since the loop last looked */
+/* Signals received since the loop last checked */
 static unsigned int signals;
 
 static __u32 at_most(__u32 n, __u32 limit)
@@ -36,7 +36,7 @@ static __u32 at_most(__u32 n, __u32 limit)
 	return n < limit ? n : limit;
 }
 
-/* For as many slots as there is room for, by xsk_prod_nb_free() before */
+/* @n must not exceed a preceding xsk_prod_nb_free() */
 static __u32 reserve(struct xsk_ring_prod *ring, __u32 n)
 {
 	__u32 first = 0;
@@ -45,7 +45,7 @@ static __u32 reserve(struct xsk_ring_prod *ring, __u32 n)
 	return first;
 }
 
-/* A round: handles up to @budget new packets, returns how many chunks moved */
+/* Handles up to @budget new packets, returns the number of chunks moved */
 typedef __u32 (*round_fn)(struct xsk_port *port, __u32 budget);
 
 static __u32 round_rxdrop(struct xsk_port *port, __u32 budget)
@@ -72,7 +72,7 @@ static void count_completed(struct xsk_port *port, __u32 n)
 	port->count.tx += n;
 }
 
-/* In order: slots of the Tx ring that are complete, at most @max from *@from */
+/* In order: completed entries of the Tx ring, at most @max from *@from */
 static __u32 completed_slots(const struct xsk_port *port, __u32 max,
 			     __u32 *from)
 {
@@ -81,7 +81,7 @@ static __u32 completed_slots(const struct xsk_port *port, __u32 max,
 		       max);
 }
 
-/* In order, a free slot still has the address of what it completed */
+/* In order, a completed entry still holds the address of its chunk */
 static __u32 tx_room(struct xsk_port *port, __u32 max)
 {
 	if (port->inorder)
@@ -124,7 +124,7 @@ static __u32 comp_to_fill(struct xsk_port *port)
 	return n;
 }
 
-/* Most chunks are back in the Rx queue by now; a surplus may be ours again */
+/* Most chunks were recycled to the Rx queue; a surplus comes back to us */
 static __u32 recycled(struct xsk_port *port)
 {
 	__u32 from;
@@ -133,7 +133,7 @@ static __u32 recycled(struct xsk_port *port)
 	return completed_slots(port, port->tx.size, &from);
 }
 
-/* l2fwd, fwd: what has been sent may be filled again, where it came from */
+/* l2fwd, fwd: completed chunks go back to the fill ring of their origin */
 static __u32 completed_to_fill(struct xsk_port *port)
 {
 	__u32 n = port->recycle ? recycled(port) :
@@ -143,13 +143,13 @@ static __u32 completed_to_fill(struct xsk_port *port)
 	return n;
 }
 
-/* Entries of a ring from @index to its end */
+/* Number of entries from @index to the end of the ring */
 static __u32 row_of(__u32 index, __u32 size)
 {
 	return size - (index & (size - 1));
 }
 
-/* Inline, for an own loop with and without @swap and @unaligned */
+/* Inline, to specialize the loop for @swap and @unaligned */
 static __always_inline void
 move_row(struct xdp_desc *to, const struct xdp_desc *from, __u32 n,
 	 char *area, bool swap, bool unaligned)
@@ -166,7 +166,7 @@ move_row(struct xdp_desc *to, const struct xdp_desc *from, __u32 n,
 	}
 }
 
-/* Inline, for an own loop with and without @swap */
+/* Inline, to specialize the loop for @swap */
 static __always_inline __u32
 received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
 {
@@ -191,8 +191,8 @@ received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
 		else
 			move_row(dst, src, row, port->area, swap, false);
 	}
-	/* First: a chunk that was sent may be received anew, and needs an entry.
-	 * A ring with as many as there are chunks is never full then.
+	/* Release first: a chunk that was sent may be received again, which
+	 * needs a free entry. A ring with an entry per chunk then never fills.
 	 */
 	xsk_ring_cons__release(&port->rx, n);
 	xsk_ring_prod__submit(&out->tx, n);
@@ -208,7 +208,7 @@ static __u32 round_l2fwd(struct xsk_port *port, __u32 budget)
 	return n + received_to_tx(port, budget, true);
 }
 
-/* Frames go on as they are */
+/* Forwards frames unmodified */
 static __u32 round_fwd(struct xsk_port *port, __u32 budget)
 {
 	__u32 n = completed_to_fill(port);
@@ -216,7 +216,7 @@ static __u32 round_fwd(struct xsk_port *port, __u32 budget)
 	return n + received_to_tx(port, budget, false);
 }
 
-/* txonly: what has been sent may be sent again, it still holds the frame */
+/* txonly: a completed chunk still holds its frame and can be sent again */
 static __u32 completed_to_free(struct xsk_port *port)
 {
 	__u32 from, n;
@@ -232,7 +232,7 @@ static __u32 completed_to_free(struct xsk_port *port)
 	return n;
 }
 
-/* txonly in order: a slot and the chunk with its number are free together */
+/* txonly in order: ring entry N uses chunk N, so both complete together */
 static __u32 slots_to_tx(struct xsk_port *port, __u32 budget)
 {
 	__u32 slot = port->tx.cached_prod & port->tx.mask;
@@ -290,8 +290,8 @@ static const round_fn rounds[] = {
 struct run {
 	struct xsk_ports *ports;
 	struct report report;
-	unsigned int reported;		/* second of the last statistics */
-	unsigned int ticks_to_drain;	/* once stopping */
+	unsigned int reported;		/* second of the previous statistics */
+	unsigned int ticks_to_drain;	/* while stopping */
 	bool stopping;			/* no new packets: only drain Tx */
 };
 
@@ -318,7 +318,7 @@ static int catch_signals(void)
 	return 0;
 }
 
-/* A timer, so that the loop need not ask for the time */
+/* A timer, so that the loop need not read the clock */
 static int start_ticking(void)
 {
 	const struct itimerval every_second = { { 1, 0 }, { 1, 0 } };
@@ -357,7 +357,7 @@ static void handle_signals(struct run *run)
 		on_tick(run);
 }
 
-/* Packets that the sockets took together, or will have sent */
+/* Packets that all sockets have received, or have handed to Tx */
 static __u64 packets_done(const struct xsk_ports *ports)
 {
 	__u64 done = 0;
@@ -371,7 +371,7 @@ static __u64 packets_done(const struct xsk_ports *ports)
 	return done;
 }
 
-/* How many new packets the next round may handle */
+/* Maximum number of new packets in the next round */
 static __u32 budget(const struct run *run)
 {
 	const struct xdpsock_opts *opts = run->ports->opts;
@@ -383,7 +383,7 @@ static __u32 budget(const struct run *run)
 	return at_most(opts->batch, opts->packets - packets_done(run->ports));
 }
 
-/* Frames handed to Tx are waited for: 1 to 2 s, or with -C alone for ever */
+/* Waits for outstanding Tx frames: 1 to 2 s, or with -C alone without limit */
 static bool finished(const struct run *run, __u32 limit)
 {
 	if (limit)
@@ -399,11 +399,11 @@ static int failed(const struct xsk_port *port, int err)
 {
 	fprintf(stderr, "xdpsock: socket on %s queue %u no longer works: %s\n",
 		port->interface, port->queue,
-		err == -ENXIO ? "the interface is gone" : strerror(-err));
+		err == -ENXIO ? "the interface was removed" : strerror(-err));
 	return 1;
 }
 
-/* A round of one socket: a negative errno, or how many chunks moved */
+/* A round of one socket: a negative errno, or the number of chunks moved */
 static int run_round(struct xsk_port *port, round_fn round, __u32 limit)
 {
 	__u32 moved = round(port, limit);

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Builds the AF_XDP samples: make -f samples/bpf/xdpsock.mk O=/where/to
-# Run it at the top of the repository, or of a kernel tree that has the series.
+# Run it at the top of the repository, or of a kernel tree with the series applied.
 # Needs libxdp and libbpf; the examples need neither.
 
 ifeq ($(O),)
-$(error Say where to build: make -f samples/bpf/xdpsock.mk O=/where/to)
+$(error O is not set: make -f samples/bpf/xdpsock.mk O=/where/to)
 endif
 
 CFLAGS ?= -O2
@@ -14,7 +14,7 @@ XDPSOCK_OBJS := $(addprefix $(O)/, xdpsock.o xdpsock_frame.o xdpsock_opts.o \
 	xdpsock_port.o xdpsock_report.o xdpsock_share.o)
 EXAMPLES := $(O)/xsk_attach_example $(O)/xsk_inorder_example
 PROGS := $(O)/xdpsock $(EXAMPLES)
-# The rest of include/uapi is not for user space: take this one header only.
+# Only this header of include/uapi is suitable for user space.
 UAPI := $(O)/include/linux/if_xdp_fastpath.h
 
 all: $(PROGS)

@@ -12,7 +12,7 @@ static inline void frame_swap_macs(void *frame)
 	__u32 head;
 	__u16 tail;
 
-	/* In registers: an array would be on the stack */
+	/* Two integers stay in registers; an array would be on the stack */
 	memcpy(&head, eth->h_dest, sizeof(head));
 	memcpy(&tail, eth->h_dest + sizeof(head), sizeof(tail));
 	memcpy(eth->h_dest, eth->h_source, ETH_ALEN);
@@ -23,8 +23,8 @@ static inline void frame_swap_macs(void *frame)
 /*
  * frame_fill() - write an Ethernet frame with a UDP packet of @len bytes
  *
- * From and to the addresses that RFC 2544 sets aside for benchmarks, to the
- * discard port. @len without FCS, at least ETH_ZLEN.
+ * Uses the addresses that RFC 2544 reserves for benchmarks and the discard
+ * port. @len is without FCS and at least ETH_ZLEN.
  */
 void frame_fill(void *frame, unsigned int len);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* xdpsock: its options, in one table that parser and usage are made from */
+/* xdpsock: the table of options, from which parser and usage are generated */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 
 enum opt_kind { OPT_HELP, OPT_INTERFACE, OPT_NUMBER, OPT_CHOICE };
 
-/* Keys of options that have no letter */
+/* Keys of options without a letter */
 enum {
 	KEY_ATTACH = UCHAR_MAX + 1,
 	KEY_FORCE,
@@ -37,7 +37,7 @@ struct opt_spec {
 	enum opt_kind kind;
 	size_t offset;			/* into struct xdpsock_opts */
 	unsigned int min;
-	unsigned int max;		/* of a choice: the value it stores */
+	unsigned int max;		/* the value that a choice stores */
 	const char *help;
 };
 
@@ -53,15 +53,15 @@ static const struct opt_spec specs[] = {
 	  .help = "network interface; --fwd takes two" },
 	NUMBER('q', "queue", queue, 0, 65535, "its queue"),
 	NUMBER(KEY_QUEUES, "queues", queues, 1, 1024,
-	       "so many queues from that one on, a socket for\n"
-	       "each; all sockets share the umem"),
+	       "number of queues from that one on, one socket\n"
+	       "per queue; all sockets share the umem"),
 	CHOICE('r', "rxdrop", bench, BENCH_RXDROP,
 	       "benchmark: receive and drop"),
 	CHOICE('t', "txonly", bench, BENCH_TXONLY, "benchmark: send"),
 	CHOICE('l', "l2fwd", bench, BENCH_L2FWD,
 	       "benchmark: swap MACs and send back"),
 	CHOICE(KEY_FWD, "fwd", bench, BENCH_FWD,
-	       "benchmark: send out of the other interface,\n"
+	       "benchmark: forward between two interfaces,\n"
 	       "in both directions"),
 	CHOICE('S', "xdp-skb", mode, MODE_SKB,
 	       "generic XDP, in copy mode"),
@@ -73,42 +73,42 @@ static const struct opt_spec specs[] = {
 	CHOICE(KEY_ATTACH, "attach", attach, 1,
 	       "use XDP_ATTACH: no program, no XSKMAP"),
 	CHOICE(KEY_FORCE, "force", force, 1,
-	       "with --attach: fail, do not fall back"),
+	       "with --attach: fail instead of falling back"),
 	CHOICE(KEY_INORDER, "inorder", inorder, 1,
-	       "use XDP_TX_INORDER: the Tx ring's consumer\n"
-	       "completes, not the completion ring"),
+	       "use XDP_TX_INORDER: completion via the Tx\n"
+	       "ring's consumer, without completion ring"),
 	CHOICE(KEY_RECYCLE, "recycle", recycle, 1,
-	       "with --inorder: what was sent goes back to\n"
-	       "the Rx queue that it came from (l2fwd, fwd)"),
+	       "with --inorder: recycle completed chunks to\n"
+	       "the Rx queue of their origin (l2fwd, fwd)"),
 	CHOICE('p', "poll", poll, 1, "wait in poll()"),
 	CHOICE('m', "no-need-wakeup", no_need_wakeup, 1,
 	       "do not use XDP_USE_NEED_WAKEUP"),
 	CHOICE('B', "busy-poll", busy_poll, 1,
-	       "busy poll; before, set napi_defer_hard_irqs\n"
-	       "and gro_flush_timeout of the interface"),
+	       "busy poll; set napi_defer_hard_irqs and\n"
+	       "gro_flush_timeout of the interface before"),
 	NUMBER(KEY_BUDGET, "busy-poll-budget", budget, 0, 65536,
-	       "packets a poll of the driver, 0: as a round;\n"
+	       "packets per poll of the driver, 0: batch size;\n"
 	       "a system call polls twice"),
-	NUMBER('b', "batch-size", batch, 1, 65536, "packets a round"),
+	NUMBER('b', "batch-size", batch, 1, 65536, "packets per round"),
 	NUMBER(KEY_RING_SIZE, "ring-size", ring_size, 2, 65536,
-	       "of Rx, Tx and completion ring"),
+	       "entries of Rx, Tx and completion ring"),
 	NUMBER(KEY_FRAMES, "frames", frames, 1, 1 << 20,
 	       "frames in the umem"),
 	NUMBER('f', "frame-size", frame_size, 2048, 65536,
-	       "bytes a frame of the umem"),
+	       "bytes per frame of the umem"),
 	CHOICE('u', "unaligned", unaligned, 1,
-	       "umem of huge pages, its frames at any address"),
+	       "umem of huge pages with unaligned frames"),
 	NUMBER('s', "tx-pkt-size", packet_size, 64, 65536,
-	       "txonly: bytes a packet, with FCS"),
+	       "txonly: bytes per packet, with FCS"),
 	NUMBER('C', "tx-pkt-count", packets, 0, UINT_MAX,
-	       "end after so many packets, 0: never"),
+	       "stop after N packets, 0: never"),
 	NUMBER('d', "duration", duration, 0, 86400 * 365,
-	       "end after so many seconds, 0: never"),
+	       "stop after N seconds, 0: never"),
 	NUMBER('n', "interval", interval, 1, 86400,
 	       "seconds between statistics"),
 	CHOICE(KEY_JSON, "json", json, 1,
 	       "results as one line of JSON on stdout,\n"
-	       "everything else on stderr"),
+	       "all other output on stderr"),
 	{ .key = 'h', .name = "help", .help = "this text" },
 };
 
@@ -170,7 +170,7 @@ static void print_usage(void)
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++)
 		print_option(&specs[i]);
 	puts("\nA number in parentheses is the default. Without -S, -N, -z and\n"
-	     "-c the best mode is used that interface and driver have.\n"
+	     "-c, the best mode that interface and driver support is used.\n"
 	     "Exit status: 0 done, 1 failed, 2 wrong usage.");
 }
 
@@ -192,7 +192,7 @@ static int store_number(struct xdpsock_opts *opts, const struct opt_spec *spec,
 	value = strtoul(text, &end, 0);
 	if (errno || end == text || *end || *text == '-' ||
 	    value < spec->min || value > spec->max) {
-		fprintf(stderr, "xdpsock: --%s wants a number from %u to %u, not '%s'\n",
+		fprintf(stderr, "xdpsock: --%s needs a number from %u to %u, not '%s'\n",
 			spec->name, spec->min, spec->max, text);
 		return 2;
 	}
@@ -205,7 +205,7 @@ static int store_choice(struct xdpsock_opts *opts, const struct opt_spec *spec)
 	unsigned int *field = number_field(opts, spec);
 
 	if (*field && *field != spec->max)
-		return mistake("--%s contradicts an earlier option",
+		return mistake("--%s contradicts a previous option",
 			       spec->name);
 	*field = spec->max;
 	return -1;
@@ -214,9 +214,9 @@ static int store_choice(struct xdpsock_opts *opts, const struct opt_spec *spec)
 static int store_interface(struct xdpsock_opts *opts, const char *name)
 {
 	if (opts->num_interfaces == XDPSOCK_MAX_INTERFACES)
-		return mistake("'%s' is one interface too many", name);
+		return mistake("too many interfaces: '%s'", name);
 	if (!if_nametoindex(name))
-		return mistake("no interface has the name '%s'", name);
+		return mistake("no interface is named '%s'", name);
 	opts->interfaces[opts->num_interfaces++] = name;
 	return -1;
 }
@@ -256,11 +256,11 @@ static int check_interfaces(const struct xdpsock_opts *opts)
 		return mistake("no benchmark given: use one of %s",
 			       "-r, -t, -l and --fwd");
 	if (opts->num_interfaces != wanted)
-		return mistake(wanted == 2 ? "--fwd wants %s" :
-				"a second interface is of use with %s only",
+		return mistake(wanted == 2 ? "--fwd needs %s" :
+				"a second interface is valid with %s only",
 			       wanted == 2 ? "two interfaces" : "--fwd");
 	if (wanted == 2 && !strcmp(opts->interfaces[0], opts->interfaces[1]))
-		return mistake("%s twice: -l sends back out of an interface",
+		return mistake("%s given twice: use -l to send back",
 			       opts->interfaces[0]);
 	if (opts->frames < opts->queues * opts->num_interfaces)
 		return mistake("each socket needs a chunk: use more %s",
@@ -276,27 +276,27 @@ static int check(const struct xdpsock_opts *opts)
 	if (ret >= 0)
 		return ret;
 	if (opts->force && !opts->attach)
-		return mistake("--force means nothing without %s", "--attach");
+		return mistake("--force needs %s", "--attach");
 	if (opts->mode == MODE_SKB && opts->copy == COPY_ZERO)
-		return mistake("generic XDP has no zero-copy: leave out %s",
+		return mistake("generic XDP has no zero-copy: remove %s",
 			       "-S or -z");
 	if (!is_power_of_2(opts->ring_size))
-		return mistake("%s has to be a power of two", "--ring-size");
+		return mistake("%s must be a power of two", "--ring-size");
 	if (opts->recycle && !opts->inorder)
 		return mistake("--recycle needs %s", "--inorder");
 	if (opts->recycle && opts->bench != BENCH_L2FWD &&
 	    opts->bench != BENCH_FWD)
-		return mistake("--recycle is for %s", "l2fwd and fwd");
+		return mistake("--recycle is valid for %s only", "l2fwd and fwd");
 	if (opts->inorder && opts->frames < opts->ring_size)
 		return mistake("--inorder needs at least as many %s as --ring-size",
 			       "--frames");
 	if (opts->frame_size > page_size)
-		return mistake("%s is at most a page", "--frame-size");
+		return mistake("%s must not exceed a page", "--frame-size");
 	if (!opts->unaligned && !is_power_of_2(opts->frame_size))
-		return mistake("%s has to be a power of two, but with --unaligned",
+		return mistake("%s must be a power of two without --unaligned",
 			       "--frame-size");
 	if (opts->packet_size > opts->frame_size)
-		return mistake("%s is more than a frame of the umem holds",
+		return mistake("%s exceeds the frame size of the umem",
 			       "--tx-pkt-size");
 	return -1;
 }

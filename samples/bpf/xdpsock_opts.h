@@ -15,7 +15,7 @@ enum xdpsock_copy { COPY_AUTO, COPY_YES, COPY_ZERO };
 
 #define XDPSOCK_MAX_INTERFACES 2
 
-/* What the command line asks for. Numbers and choices are unsigned int. */
+/* The parsed command line. Numbers and choices are unsigned int. */
 struct xdpsock_opts {
 	const char *interfaces[XDPSOCK_MAX_INTERFACES];
 	unsigned int num_interfaces;
@@ -45,10 +45,10 @@ struct xdpsock_opts {
 };
 
 /*
- * xdpsock_parse() - read and check the command line
+ * xdpsock_parse() - parse and validate the command line
  *
- * Return: -1 to go on, else the exit status: 0 after --help, 2 after a mistake,
- * which has been reported.
+ * Return: -1 to continue, otherwise the exit status: 0 after --help, 2 after a
+ * reported mistake.
  */
 int xdpsock_parse(struct xdpsock_opts *opts, int argc, char **argv);
 

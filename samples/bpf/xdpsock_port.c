@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* xdpsock: sockets and their umem, from open to close, and their system calls */
+/* xdpsock: sockets and their umem: setup, teardown and system calls */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,7 +21,7 @@
 #include "xsk_fastpath.h"
 
 #define POLL_TIMEOUT_MS 1000
-/* The kernel frees a queue a moment after its socket was closed: wait for it */
+/* The kernel frees a queue asynchronously after close(): retry bind() */
 #define BUSY_TRIES 500
 #define BUSY_WAIT_USEC 10000
 
@@ -40,7 +40,7 @@ static bool is_first(const struct xsk_port *port)
 	return port == port->ports->port;
 }
 
-/* Also before bind() */
+/* Valid before bind(), too */
 static int port_fd(const struct xsk_port *port)
 {
 	if (port->share.fd)
@@ -86,7 +86,7 @@ static int umem_open(struct xsk_ports *ports)
 				&first->fill, &first->comp, &config);
 }
 
-/* Whether it will be XDP_ATTACH, or program and XSKMAP */
+/* Choose XDP_ATTACH or program and XSKMAP */
 static int choose_path(struct xsk_ports *ports)
 {
 	const struct xdpsock_opts *opts = ports->opts;
@@ -107,7 +107,7 @@ static int choose_path(struct xsk_ports *ports)
 	return 0;
 }
 
-/* Before bind() */
+/* Must precede bind() */
 static int ask_to_attach(struct xsk_port *port)
 {
 	const struct xdpsock_opts *opts = port->opts;
@@ -118,14 +118,14 @@ static int ask_to_attach(struct xsk_port *port)
 		return 0;
 	if (opts->mode == MODE_SKB)
 		flags |= XDP_ATTACH_F_SKB_MODE;
-	if (opts->mode == MODE_NATIVE)
+	else if (opts->mode == MODE_NATIVE || opts->force)
 		flags |= XDP_ATTACH_F_DRV_MODE;
 	if (opts->force)
-		flags |= XDP_ATTACH_F_FORCE;
+		flags |= XDP_ATTACH_F_IF_NOEXIST;
 	return xsk_fastpath__attach(port_fd(port), flags);
 }
 
-/* Before bind() */
+/* Must precede bind() */
 static int ask_for_order(struct xsk_port *port)
 {
 	if (!port->opts->inorder || !port->has_tx)
@@ -157,7 +157,7 @@ static int set_busy_poll(const struct xsk_port *port)
 	return 0;
 }
 
-/* By libxdp, which has options set before bind() on a umem's first socket only */
+/* libxdp allows options before bind() on the first socket of a umem only */
 static int libxdp_open(struct xsk_port *port, enum xdpsock_mode mode)
 {
 	const struct xdpsock_opts *opts = port->opts;
@@ -171,7 +171,7 @@ static int libxdp_open(struct xsk_port *port, enum xdpsock_mode mode)
 		err = ask_for_order(port);
 	if (err)
 		return err;
-	/* xsk_fastpath.h says why this and the options before work this way */
+	/* See xsk_fastpath.h for the use of XDP_ATTACH with libxdp */
 	if (port->binding.attach)
 		config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
 	config.xdp_flags = mode == MODE_SKB ? XDP_FLAGS_SKB_MODE :
@@ -224,7 +224,7 @@ static int socket_open(struct xsk_port *port, enum xdpsock_mode mode)
 	return set_busy_poll(port);
 }
 
-/* Receivers get their chunks to fill, a sender has a frame in each of them */
+/* A receiver puts its chunks into the fill ring, a sender a frame into each */
 static int hand_out_chunks(struct xsk_port *port)
 {
 	const struct xdpsock_opts *opts = port->opts;
@@ -275,7 +275,7 @@ static void port_init(struct xsk_ports *ports, unsigned int i)
 	};
 }
 
-/* Chunks come before bind(), but where libxdp makes the rings and binds at once */
+/* Fill before bind(), except if libxdp creates rings and binds in one call */
 static int port_open(struct xsk_port *port, enum xdpsock_mode mode)
 {
 	int err;
@@ -290,7 +290,7 @@ static int port_open(struct xsk_port *port, enum xdpsock_mode mode)
 	return err;
 }
 
-/* What a socket sends came from its peer, and goes back there */
+/* Chunks that a socket sends are recycled to its peer, which received them */
 static int pair(struct xsk_port *port)
 {
 	if (!port->opts->recycle)
@@ -299,7 +299,7 @@ static int pair(struct xsk_port *port)
 	return xsk_fastpath__recycle(port->fd, port->peer->fd, 0);
 }
 
-/* On failure @failed is the socket that it was for */
+/* On failure @failed is a copy of the socket that failed */
 static int try_open(struct xsk_ports *ports, enum xdpsock_mode mode,
 		    struct xsk_port *failed)
 {
@@ -330,22 +330,22 @@ static const char *explain(int err)
 	case EACCES:
 		return "no permission: run as root (CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF)";
 	case EAFNOSUPPORT:
-		return "no AF_XDP: the kernel has to be built with CONFIG_XDP_SOCKETS";
+		return "no AF_XDP: build the kernel with CONFIG_XDP_SOCKETS";
 	case ENOPROTOOPT:
-		return "this kernel has no XDP_ATTACH: leave out --attach, --inorder, --recycle";
+		return "this kernel has no XDP_ATTACH: remove --attach, --inorder, --recycle";
 	case EBUSY:
-		return "busy: close the socket there (ss --xdp -p), or detach the XDP program";
+		return "busy: close the queue's socket (ss --xdp -p), or detach the XDP program";
 	case EEXIST:
-		return "another XDP program is in the way: ip link set dev NAME xdp off";
+		return "another XDP program is attached: ip link set dev NAME xdp off";
 	case EINVAL:
 		return "refused: does the queue exist (ethtool -l), is the MTU low enough?";
 	case ENETDOWN:
 		return "the interface is down: ip link set dev NAME up";
 	case EOPNOTSUPP:
-		return "the driver cannot do this: try without -z and -N";
+		return "not supported by the driver: remove -z and -N";
 	case ENOBUFS:
 	case ENOMEM:
-		return "no memory: use fewer --frames, or raise ulimit -l (-u: vm.nr_hugepages)";
+		return "out of memory: use fewer --frames, raise ulimit -l (-u: vm.nr_hugepages)";
 	case ENOENT:
 		return "libxdp cannot find its default program: reinstall libxdp";
 	}
@@ -386,7 +386,7 @@ static bool has_link(const struct xsk_port *port)
 	snprintf(path, sizeof(path), "/sys/class/net/%s/carrier",
 		 port->interface);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* Where the system does not say, it is not waited for */
+	/* If the carrier is unknown, do not wait */
 	if (fd < 0)
 		return true;
 	if (read(fd, &carrier, 1) != 1)
@@ -396,8 +396,8 @@ static bool has_link(const struct xsk_port *port)
 }
 
 /*
- * Drivers may take the link down when a program is attached, and what is sent
- * before it is back is lost.
+ * Drivers may take the link down when a program is attached; frames sent before
+ * it is up again are lost.
  */
 static void await_link(const struct xsk_port *port)
 {
@@ -409,7 +409,7 @@ static void await_link(const struct xsk_port *port)
 	fprintf(stderr, "xdpsock: %s has no link\n", port->interface);
 }
 
-/* In order, a slot is held until completion: the ring limits frames in flight */
+/* In order, entries are held until completion: this limits frames in flight */
 static void check_ring_size(const struct xsk_port *port)
 {
 	struct ethtool_ringparam ring = { .cmd = ETHTOOL_GRINGPARAM };
@@ -426,7 +426,7 @@ static void check_ring_size(const struct xsk_port *port)
 	if (!ioctl(fd, SIOCETHTOOL, &request) &&
 	    port->opts->ring_size < ring.tx_pending)
 		fprintf(stderr,
-			"xdpsock: %s: with --inorder, --ring-size=%u leaves some of the device's %u descriptors unused; better is twice as many\n",
+			"xdpsock: %s: with --inorder, --ring-size=%u leaves some of the device's %u descriptors unused; use twice as many\n",
 			port->interface, port->opts->ring_size,
 			ring.tx_pending);
 	close(fd);
@@ -443,12 +443,12 @@ int xsk_ports_open(struct xsk_ports *ports, const struct xdpsock_opts *opts)
 	};
 	ports->port = calloc(ports->num, sizeof(*ports->port));
 	if (!ports->port) {
-		say("no memory");
+		say("out of memory");
 		return -ENOMEM;
 	}
 	err = try_open(ports, opts->mode, &failed);
 
-	/* XDP_ATTACH falls back in the kernel, libxdp's program not at all */
+	/* The kernel falls back for XDP_ATTACH; libxdp does not */
 	if (err == -EOPNOTSUPP && !failed.binding.attach &&
 	    opts->mode == MODE_AUTO && opts->copy != COPY_ZERO) {
 		say("the driver has no native XDP; falling back to generic XDP");
@@ -469,7 +469,7 @@ int xsk_ports_open(struct xsk_ports *ports, const struct xdpsock_opts *opts)
 	return 0;
 }
 
-/* The first socket last: the umem is its own */
+/* The first socket last, as it owns the umem */
 void xsk_ports_close(struct xsk_ports *ports)
 {
 	for (unsigned int i = ports->num; i--;) {
@@ -518,7 +518,7 @@ void xsk_ports_refresh(struct xsk_ports *ports)
 		refresh(&ports->port[i]);
 }
 
-/* Errors that pass: no room now, or the link is down for a while */
+/* Ignore transient errors: no room, or the link is down */
 static int check_syscall(int ret)
 {
 	if (ret >= 0 || errno == EAGAIN || errno == EBUSY || errno == EINTR ||
@@ -543,7 +543,7 @@ int xsk_port_wake_tx(struct xsk_port *port)
 	return check_syscall(sendto(port->fd, NULL, 0, MSG_DONTWAIT, NULL, 0));
 }
 
-/* The kernel wants to be told of chunks, and there are some */
+/* The kernel requests a wakeup, and the fill ring has chunks */
 static bool fill_needs_wakeup(struct xsk_port *port)
 {
 	return xsk_ring_prod__needs_wakeup(&port->fill) &&
@@ -561,7 +561,7 @@ int xsk_port_idle(struct xsk_port *port)
 				      NULL));
 }
 
-/* What it waits for: a full Tx ring is what keeps frames in the Rx ring */
+/* Wait for POLLOUT if a full Tx ring keeps frames in the Rx ring */
 static short wanted_events(struct xsk_port *port)
 {
 	bool full = port->has_tx && !xsk_prod_nb_free(&port->tx, 1);

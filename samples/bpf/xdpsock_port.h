@@ -10,7 +10,7 @@
 #include "xdpsock_opts.h"
 #include "xdpsock_share.h"
 
-/* How the kernel bound a socket, which may be less than was asked for */
+/* The mode in which a socket is bound, which may be a fallback */
 struct xsk_binding {
 	bool attach;		/* XDP_ATTACH, not XSKMAP */
 	bool zero_copy;
@@ -31,15 +31,15 @@ struct xsk_counts {
  * A socket on a queue of an interface.
  *
  * A chunk of the umem is in exactly one place: in a ring, in the kernel, or
- * (txonly) in @free. Each socket has its share of the chunks, which come back
- * to it wherever they were sent; its fill ring has room for all of them.
+ * (txonly) in @free. Each socket owns a share of the chunks, which return to it
+ * after transmission on any socket; its fill ring has room for all of them.
  */
 struct xsk_port {
 	struct xsk_ring_prod fill;
 	struct xsk_ring_cons comp;
 	struct xsk_ring_cons rx;
 	struct xsk_ring_prod tx;
-	struct xsk_port *peer;	/* sends what this one receives: itself but for fwd */
+	struct xsk_port *peer;	/* sender of its frames: itself except in fwd */
 	__u32 batch;
 	__u32 outstanding;	/* handed to Tx, not completed yet */
 	__u32 num_free;
@@ -50,9 +50,9 @@ struct xsk_port {
 
 	bool has_rx;
 	bool has_tx;
-	bool inorder;		/* Tx completes by the ring's consumer */
-	bool recycle;		/* what was sent goes to the peer's Rx queue */
-	bool wake_always;	/* no flag of the kernel says when to wake it */
+	bool inorder;		/* Tx completes via the ring's consumer */
+	bool recycle;		/* Tx chunks return to the peer's Rx queue */
+	bool wake_always;	/* no need_wakeup flag: always kick Tx */
 	bool busy_poll;
 	bool poll;
 	int fd;
@@ -61,8 +61,8 @@ struct xsk_port {
 	__u32 queue;
 	__u32 first_chunk;	/* of its share */
 	__u32 num_chunks;
-	struct xsk_socket *xsk;	/* of libxdp */
-	struct xsk_share share;	/* or one that we made: xdpsock_share.h */
+	struct xsk_socket *xsk;	/* created by libxdp */
+	struct xsk_share share;	/* or created by xdpsock_share.c */
 	struct xsk_binding binding;
 	const struct xsk_ports *ports;
 	const struct xdpsock_opts *opts;
@@ -80,36 +80,36 @@ struct xsk_ports {
 };
 
 /*
- * xsk_ports_open() - umem, sockets and rings as asked for, ready for traffic
+ * xsk_ports_open() - set up umem, sockets and rings, ready for traffic
  *
- * Reports what it had to fall back from, and why it failed.
+ * Reports fallbacks and the reason of a failure.
  *
  * Return: 0 or a negative errno.
  */
 int xsk_ports_open(struct xsk_ports *ports, const struct xdpsock_opts *opts);
 
-/* xsk_ports_close() - also detach default programs that nobody else uses */
+/* xsk_ports_close() - close all sockets, detach unused default programs */
 void xsk_ports_close(struct xsk_ports *ports);
 
-/* xsk_ports_refresh() - bring the bindings of all sockets up to date */
+/* xsk_ports_refresh() - update the bindings of all sockets */
 void xsk_ports_refresh(struct xsk_ports *ports);
 
 /*
- * xsk_port_wake_tx() - have the kernel send, if it wants to be told
+ * xsk_port_wake_tx() - kick Tx if the kernel requests it
  *
  * Return: 0, also if it cannot send now, or a negative errno.
  */
 int xsk_port_wake_tx(struct xsk_port *port);
 
 /*
- * xsk_port_idle() - nothing moved: wake the Rx side, if it wants to be told
+ * xsk_port_idle() - after an idle round, kick Rx if the kernel requests it
  *
- * Return: 0, also if a signal came, or a negative errno.
+ * Return: 0, also if interrupted by a signal, or a negative errno.
  */
 int xsk_port_idle(struct xsk_port *port);
 
 /*
- * xsk_ports_wait() - wait in poll() until a socket can go on
+ * xsk_ports_wait() - wait in poll() until a socket is ready
  *
  * Return: as xsk_port_idle().
  */

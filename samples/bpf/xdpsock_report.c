@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* xdpsock: what it prints while it runs and at the end */
+/* xdpsock: statistics and final report */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define NSEC_PER_SEC 1000000000ULL
 #define JSON_VERSION 1
 
-/* Counters of XDP_STATISTICS, by the names that xdpsock users know */
+/* Counters of XDP_STATISTICS, by their usual xdpsock names */
 struct drop_counter {
 	const char *name;
 	size_t offset;
@@ -35,7 +35,7 @@ static __u64 drop_count(const struct xdp_statistics *stats, size_t i)
 	return *(const __u64 *)((const char *)stats + drop_counters[i].offset);
 }
 
-/* What all sockets counted: packets, system calls, drops */
+/* Sums over all sockets: packets, system calls, drops */
 struct totals {
 	struct xsk_counts count;
 	__u64 outstanding;
@@ -196,7 +196,7 @@ static void json_number(const char *key, __u64 value, char after)
 	printf("\"%s\":%llu%c", key, value, after);
 }
 
-/* What is told of a socket is told of the first one */
+/* Properties of a single socket are those of the first one */
 static void json_setup(const struct xsk_ports *ports)
 {
 	const struct xsk_port *port = ports->port;

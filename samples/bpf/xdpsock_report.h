@@ -12,23 +12,24 @@ struct report {
 };
 
 /*
- * report_start() - say what runs, and take the time
+ * report_start() - print the bindings and record the start time
  *
- * Return: 0, or 1 after it said why not.
+ * Return: 0, or 1 after a reported failure.
  */
 int report_start(struct report *report, const struct xsk_ports *ports);
 
-/* report_seconds() - whole seconds since report_start(), rounded */
+/* report_seconds() - return the rounded seconds since report_start() */
 unsigned int report_seconds(const struct report *report);
 
-/* report_interval() - print the rates since the last call */
+/* report_interval() - print the rates since the previous call */
 void report_interval(struct report *report);
 
 /*
  * report_end() - print totals, and with --json the line of JSON
  *
- * While the socket is still open. The keys of the JSON object stay; later
- * versions add some, and count up "version" if a meaning changes.
+ * To be called before the sockets are closed. The keys of the JSON object are
+ * stable; later versions add keys, and increment "version" if one changes its
+ * meaning.
  */
 void report_end(struct report *report);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* xdpsock: a further socket on a umem, by plain system calls */
+/* xdpsock: a further socket on a umem, without libxdp */
 #include <errno.h>
 #include <unistd.h>
 #include <linux/if_xdp.h>
@@ -66,7 +66,7 @@ static int map_rings(struct xsk_share *share,
 	return err;
 }
 
-/* What both kinds of libxdp's rings have */
+/* The fields that both ring types of libxdp have in common */
 struct ring_view {
 	__u32 *producer;
 	__u32 *consumer;
@@ -87,7 +87,7 @@ static struct ring_view view(const struct xsk_share_map *map,
 	};
 }
 
-/* cached_cons is ahead by the size of the ring, as in libxdp */
+/* As in libxdp, cached_cons is ahead by the size of the ring */
 static void set_prod(struct xsk_ring_prod *ring, struct ring_view view,
 		     __u32 size)
 {

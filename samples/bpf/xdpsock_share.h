@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * xdpsock: a further socket on a umem, by plain system calls
+ * xdpsock: a further socket on a umem, without libxdp
  *
- * libxdp makes and binds such a socket in one call, so that no option can be
- * set in between, as XDP_ATTACH needs.
+ * libxdp creates and binds such a socket in one call, but XDP_ATTACH has to be
+ * set in between.
  */
 #ifndef XDPSOCK_SHARE_H
 #define XDPSOCK_SHARE_H
@@ -13,7 +13,7 @@
 
 enum { SHARE_FILL, SHARE_COMP, SHARE_RX, SHARE_TX, SHARE_RINGS };
 
-/* What has to be given back */
+/* Resources of a socket, for xsk_share_close() */
 struct xsk_share {
 	int fd;				/* 0: none */
 	struct xsk_share_map {
@@ -32,22 +32,22 @@ struct xsk_share_rings {
 };
 
 /*
- * xsk_share_open() - make a socket with its rings, not bound yet
+ * xsk_share_open() - create an unbound socket with its rings
  *
- * Return: 0 or a negative errno; then too xsk_share_close() is due.
+ * Return: 0 or a negative errno; call xsk_share_close() in both cases.
  */
 int xsk_share_open(struct xsk_share *share,
 		   const struct xsk_share_rings *rings);
 
 /*
- * xsk_share_bind() - bind it to a queue; the umem is that of another socket
+ * xsk_share_bind() - bind to a queue with the umem of another socket
  *
  * Return: 0 or a negative errno.
  */
 int xsk_share_bind(const struct xsk_share *share, __u32 ifindex, __u32 queue,
 		   int umem_fd);
 
-/* xsk_share_close() - close the socket and give its rings back */
+/* xsk_share_close() - close the socket and unmap its rings */
 void xsk_share_close(struct xsk_share *share);
 
 #endif /* XDPSOCK_SHARE_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The shortest way to the frames of an interface: XDP_ATTACH, no program, no
- * map, no library. Prints length and MACs of the next frames of a queue, which
- * the network stack then does not see.
+ * Minimal receiver with XDP_ATTACH: no program, no map, no library. Prints
+ * length and MACs of the next frames of a queue, which then do not reach the
+ * network stack.
  */
 #include <poll.h>
 #include <stdalign.h>
@@ -22,8 +22,8 @@
 static alignas(4096) unsigned char area[CHUNKS * CHUNK_SIZE];
 
 /*
- * A ring shared with the kernel: one side moves the producer index, the other
- * the consumer index. Both count on without end: slot = index % CHUNKS.
+ * A ring shared with the kernel: one side advances the producer index, the
+ * other the consumer index. Both are free-running: entry = index % CHUNKS.
  */
 struct ring {
 	__u32 *producer, *consumer;
@@ -58,13 +58,13 @@ static struct ring map_ring(int fd, const struct xdp_ring_offset *offset,
 			      base + offset->desc };
 }
 
-/* Hand a chunk of the packet memory to the kernel, to be filled with a frame */
+/* Pass a chunk of the packet memory to the kernel for reception */
 static void fill_put(struct ring *fill, __u64 addr)
 {
 	__u32 producer = *fill->producer;
 
 	((__u64 *)fill->slots)[producer % CHUNKS] = addr;
-	/* the kernel may read the slot once it sees the index */
+	/* the kernel may read the entry once it sees the index */
 	__atomic_store_n(fill->producer, producer + 1, __ATOMIC_RELEASE);
 }
 
@@ -75,11 +75,11 @@ static void print_frame(const unsigned char *mac, __u32 len)
 	       mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
 }
 
-/* Print what has arrived, at most @count frames, and give the chunks back */
+/* Print at most @count received frames and refill their chunks */
 static int receive(struct ring *rx, struct ring *fill, int count)
 {
 	__u32 consumer = *rx->consumer;
-	/* the slots up to this index are written before the index is */
+	/* the kernel writes the entries before this index */
 	__u32 producer = __atomic_load_n(rx->producer, __ATOMIC_ACQUIRE);
 	int n;
 
@@ -88,7 +88,7 @@ static int receive(struct ring *rx, struct ring *fill, int count)
 					sizeof(*desc);
 
 		print_frame(area + desc->addr, desc->len);
-		/* an address inside the chunk will do, the kernel rounds */
+		/* the kernel rounds the address down to its chunk */
 		fill_put(fill, desc->addr);
 	}
 	__atomic_store_n(rx->consumer, consumer, __ATOMIC_RELEASE);
@@ -97,7 +97,7 @@ static int receive(struct ring *rx, struct ring *fill, int count)
 
 int main(int argc, char **argv)
 {
-	struct xdp_attach attach = { .flags = 0 };	/* best mode there is */
+	struct xdp_attach attach = { .flags = 0 };	/* best mode */
 	struct sockaddr_xdp addr = { .sxdp_family = AF_XDP };
 	struct xdp_umem_reg umem = { .len = sizeof(area),
 				     .chunk_size = CHUNK_SIZE };
@@ -113,16 +113,16 @@ int main(int argc, char **argv)
 	addr.sxdp_ifindex = if_nametoindex(argv[1]);
 	addr.sxdp_queue_id = argc > 2 ? atoi(argv[2]) : 0;
 
-	/* 1. A socket, and packet memory that it shares with the kernel */
+	/* 1. A socket, and packet memory shared with the kernel */
 	fd = socket(AF_XDP, SOCK_RAW, 0);
 	if (fd < 0)
 		die("socket");
 	umem.addr = (unsigned long)area;
 	set_option(fd, XDP_UMEM_REG, &umem, sizeof(umem));
 
-	/* 2. Rings: empty chunks go down in fill, full ones come up in rx */
+	/* 2. Rings: fill passes chunks to the kernel, rx returns frames */
 	set_option(fd, XDP_UMEM_FILL_RING, &size, sizeof(size));
-	/* only Tx uses the completion ring, but bind() insists on it */
+	/* only Tx uses the completion ring, but bind() requires it */
 	set_option(fd, XDP_UMEM_COMPLETION_RING, &size, sizeof(size));
 	set_option(fd, XDP_RX_RING, &size, sizeof(size));
 	if (getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &len))
@@ -132,12 +132,12 @@ int main(int argc, char **argv)
 	for (int i = 0; i < CHUNKS; i++)
 		fill_put(&fill, i * CHUNK_SIZE);
 
-	/* 3. Ask to be attached, then bind: frames arrive from here on */
+	/* 3. Request the attachment, then bind: frames arrive from here on */
 	set_option(fd, XDP_ATTACH, &attach, sizeof(attach));
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
-		die("bind (linux/if_xdp_fastpath.h explains errors)");
+		die("bind (see linux/if_xdp_fastpath.h for errors)");
 
-	/* 4. Receive. Closing the socket gives the queue back to the stack */
+	/* 4. Receive. Closing the socket returns the queue to the stack */
 	while (count > 0) {
 		struct pollfd wait = { .fd = fd, .events = POLLIN };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In-order Tx completion by two threads: XDP_TX_INORDER, no completion ring,
- * no library. One thread produces frames, the other takes their buffers back,
- * and all they share is the Tx ring: three indices that only count on.
+ * In-order Tx completion with two threads: XDP_TX_INORDER, no completion ring,
+ * no library. One thread produces frames, the other reclaims their buffers, and
+ * they share only the Tx ring, with three free-running indices:
  *
  *       taken back   <=   consumer   <=   producer   <=   taken back + SLOTS
  *         the reclaimer     the kernel      the producer
@@ -19,7 +19,7 @@
 #include <linux/if_xdp.h>
 #include "xsk_fastpath.h"
 
-#define SLOTS		1024		/* frames in flight, at most */
+#define SLOTS		1024		/* ring entries, frames in flight */
 #define CHUNK_SIZE	2048
 #define FRAME_LEN	60
 #define BATCH		32
@@ -31,8 +31,8 @@ static __u32 *producer, *consumer;
 static int fd;
 
 /*
- * What the reclaimer hands to the producer: chunks that are free again. As
- * many as the ring has slots, so that the two need nothing but its order.
+ * Free chunks, from the reclaimer to the producer. One per ring entry, so that
+ * the order of the ring is the only synchronization needed.
  */
 static __u64 chunks[SLOTS];
 static __u32 taken_back;
@@ -51,7 +51,7 @@ static void set_option(int option, const void *value, socklen_t len)
 	}
 }
 
-/* An index that the other thread moves, and what was written before it */
+/* Read an index of another thread, and the data written before it */
 static __u32 load(const __u32 *index)
 {
 	return __atomic_load_n(index, __ATOMIC_ACQUIRE);
@@ -62,7 +62,7 @@ static void store(__u32 *index, __u32 value)
 	__atomic_store_n(index, value, __ATOMIC_RELEASE);
 }
 
-/* Thread 1: write frames into free chunks, and have the kernel send them */
+/* Thread 1: write frames into free chunks and send them */
 static void produce(__u32 count)
 {
 	__u32 i, n, next = 0;
@@ -81,14 +81,14 @@ static void produce(__u32 count)
 			desc->options = 0;
 			memcpy(area + desc->addr + 14, &next, sizeof(next));
 		}
-		/* the kernel may read the slots once it sees the index */
+		/* the kernel may read the entries once it sees the index */
 		store(producer, next);
-		/* an error can pass, as that of a full device: try on */
+		/* retry on errors, which can be transient (device ring full) */
 		sendto(fd, NULL, 0, MSG_DONTWAIT, NULL, 0);
 	}
 }
 
-/* Thread 2: take the buffers of complete frames back, in the order sent */
+/* Thread 2: reclaim the buffers of completed frames, in transmission order */
 static void *reclaim(void *arg)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLOUT };
@@ -96,11 +96,11 @@ static void *reclaim(void *arg)
 
 	while (seen != count) {
 		n = xsk_fastpath__tx_completed(consumer, seen);
-		/* nothing new: sleep a little, which also sends what is left */
+		/* nothing new: sleep; poll() also transmits pending frames */
 		if (!n)
 			poll(&wait, 1, 1);
 		for (; n; n--, seen++)
-			/* the descriptor is still there and names its chunk */
+			/* the descriptor still has the chunk's address */
 			chunks[seen % SLOTS] = slots[seen % SLOTS].addr;
 		store(&taken_back, seen);
 	}
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 	addr.sxdp_queue_id = argc > 2 ? atoi(argv[2]) : 0;
 	for (i = 0; i < SLOTS; i++) {
 		chunks[i] = (__u64)i * CHUNK_SIZE;
-		memset(area + chunks[i], 0xff, 12);	/* to all, from nobody */
+		memset(area + chunks[i], 0xff, 12);	/* broadcast */
 		memcpy(area + chunks[i] + 12, "\x88\xb5", 2);
 	}
 
@@ -150,19 +150,19 @@ int main(int argc, char **argv)
 		die("socket");
 	umem.addr = (unsigned long)area;
 	set_option(XDP_UMEM_REG, &umem, sizeof(umem));
-	/* bind() insists on a fill ring; it needs no completion ring */
+	/* bind() requires a fill ring, but no completion ring */
 	set_option(XDP_UMEM_FILL_RING, &size, sizeof(size));
 	set_option(XDP_TX_RING, &size, sizeof(size));
 	if (xsk_fastpath__tx_inorder(fd, 1))
 		die("XDP_TX_INORDER");
 	map_tx_ring();
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
-		die("bind (linux/if_xdp_fastpath.h explains errors)");
+		die("bind (see linux/if_xdp_fastpath.h for errors)");
 
 	if (pthread_create(&reclaimer, NULL, reclaim, &count))
 		die("thread");
 	produce(count);
 	pthread_join(reclaimer, NULL);
-	printf("%u frames sent and complete, in order\n", load(consumer));
+	printf("%u frames sent and completed in order\n", load(consumer));
 	return 0;
 }

@@ -10,8 +10,9 @@
 #include <net/xdp_sock.h>
 #include <net/xsk_buff_pool.h>
 
-/* Reasons: setsockopt, moved (to another Rx queue), tx_closed, rx_closed,
- * tx_gone, rx_gone (the device); limit (too many wait), no_pair (no Rx queue)
+/* Reasons of unpair: setsockopt, moved (paired with another Rx queue),
+ * tx_closed, rx_closed (socket), tx_gone, rx_gone (device unregistered).
+ * Reasons of spill: limit (of pending chunks), no_pair (no Rx queue).
  */
 
 TRACE_EVENT(xsk_recycle_pair,

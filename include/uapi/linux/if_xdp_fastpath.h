@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * AF_XDP fast path: socket options beside those of if_xdp.h.
+ * AF_XDP fast path: socket options in addition to those of if_xdp.h.
  *
- * All are off unless asked for. A kernel without them answers
- * setsockopt() with ENOPROTOOPT and getsockopt() with EOPNOTSUPP.
+ * All are off by default. On a kernel without them, setsockopt() fails with
+ * ENOPROTOOPT and getsockopt() with EOPNOTSUPP.
  *
- * The numbers keep clear of if_xdp.h, which counts up from 1: options
- * and netlink attributes start at 256, bits in words that if_xdp.h owns
- * come from the top.
+ * The structures can grow. setsockopt() takes a shorter one, whose missing
+ * fields are zero, and fails with E2BIG if a field that the kernel does not
+ * know is not zero. getsockopt() copies what fits and returns its size.
+ *
+ * Numbers are chosen not to collide with if_xdp.h, which counts up from 1:
+ * options and netlink attributes start at 256, bits in words that if_xdp.h
+ * owns are allocated from the top.
  */
 #ifndef _UAPI_LINUX_IF_XDP_FASTPATH_H
 #define _UAPI_LINUX_IF_XDP_FASTPATH_H
@@ -24,6 +28,8 @@
 #define XDP_TX_INORDER		258
 /* setsockopt() after bind(), getsockopt(): struct xdp_recycle */
 #define XDP_RECYCLE		259
+/* getsockopt(): struct xdp_recycle_stats */
+#define XDP_RECYCLE_STATS	260
 
 /* Bits of XDP_FASTPATH_FEATURES */
 #define XDP_FASTPATH_F_ATTACH	(1ULL << 0)	/* XDP_ATTACH */
@@ -33,56 +39,54 @@
 /*
  * XDP_TX_INORDER - the consumer index of the Tx ring is the completion
  *
- * The kernel moves the index over a slot when its frame is complete and not
- * when it is picked up, in the order in which frames were sent: its buffer
- * belongs to user space again, and so does the slot. That goes for frames
- * that were dropped and for invalid descriptors, too. Nothing is written to a
- * completion ring, and none need exist at bind().
+ * The kernel advances the consumer index past an entry when its packet is
+ * complete, not when it is taken, and in the order of the ring: user space
+ * then owns the entry and its buffer again. This includes dropped packets and
+ * invalid descriptors. No completion ring is used, and bind() needs none.
  *
- * POLLOUT means that at least half of the ring is complete. The ring's size
- * is how many frames can be in flight: as many as the device's ring has
- * descriptors, and a batch or two more, keep it busy.
+ * POLLOUT means that at least half of the ring is complete. The size of the
+ * ring limits the number of packets in flight: to keep a device busy it needs
+ * as many entries as the device's ring has descriptors, and a batch or two.
  *
  * With XDP_USE_NEED_WAKEUP, a driver may clear XDP_RING_NEED_WAKEUP of the Tx
- * ring as long as it polls the queue. So user space needs a full memory barrier
- * between its store to the producer index and its load of the flag.
+ * ring while it polls the queue. User space therefore needs a full memory
+ * barrier between its store to the producer index and its load of the flag.
  *
- * All Tx sockets of a queue complete in the same way; bind() fails with
- * EPROTOTYPE for one that does not. Those of other queues may differ, also
- * where they share the umem. setsockopt() fails with EBUSY after bind(), and
- * with EINVAL for other values than 0 and 1.
+ * All Tx sockets of a queue complete in the same way; bind() of a socket that
+ * does not fails with EPROTOTYPE. Sockets of other queues may differ, also if
+ * they share the umem. setsockopt() fails with EBUSY after bind(), and with
+ * EINVAL for values other than 0 and 1.
  */
 
 /*
- * struct xdp_attach - a socket on a queue, without XDP program and map
- * @flags: XDP_ATTACH_F_*. getsockopt() adds the mode that was chosen.
+ * struct xdp_attach - attach a socket to a queue, without XDP program and map
+ * @flags: XDP_ATTACH_F_*. getsockopt() adds the mode in use.
  * @state: XDP_ATTACH_S_*. Zero in setsockopt().
- * @prog_id: id of the program that sees the frames of the device now,
- *	built-in or regular, 0 for none. Zero in setsockopt().
- * @reason: XDP_ATTACH_R_*: why the last bind() failed, or what it had to
- *	fall back from. Zero in setsockopt().
+ * @prog_id: id of the active XDP program of the device, built-in or regular;
+ *	0 for none. Zero in setsockopt().
+ * @reason: XDP_ATTACH_R_*: why the last bind() failed, fell back to another
+ *	mode, or why the socket is not active. Zero in setsockopt().
  *
- * bind() attaches the socket to its queue: frames that arrive there reach
- * its Rx ring, until it is closed. The kernel runs a built-in program for
- * that, unless the device runs a regular program, which always has
+ * bind() attaches the socket to its queue: all packets of the queue go to its
+ * Rx ring, until it is closed. The kernel runs a built-in program for this
+ * purpose, unless the device runs a regular program, which always has
  * precedence and shadows the socket. A socket without an Rx ring keeps the
- * built-in program in place (some drivers have no zero-copy Tx without
- * one), but takes no queue.
+ * built-in program attached (some drivers have no zero-copy Tx without a
+ * program), but uses no queue.
  *
  * bind() needs CAP_NET_ADMIN in the user namespace that owns the device's
  * network namespace, and fails with:
- * EPERM	without that capability, or without it over the network
- *		namespace of the device at the other end if native mode is
- *		asked for
- * ERANGE	the device has no such Rx queue now
- * EBUSY	another socket is attached to the queue, or device memory is
+ * EPERM	no such capability, or, if native mode is requested, none over
+ *		the network namespace of the device's peer
+ * ERANGE	the device has no such Rx queue
+ * EBUSY	another socket is attached to the queue; or device memory is
  *		bound to a queue of the device; or the queue, or the device in
- *		the other mode, is not released yet by a socket that was closed
- * EOPNOTSUPP	the mode asked for is one that the device cannot do
- * EEXIST	another attached socket holds the device in the other mode,
- *		or an upper device runs a program; with XDP_ATTACH_F_FORCE
- *		also: a regular program runs
- * or with the error with which the driver refused the program.
+ *		the other mode, is not yet released by a socket that was closed
+ * EOPNOTSUPP	the device does not support the requested mode
+ * EEXIST	another attached socket uses the device in the other mode; or
+ *		an upper device runs a program; or, with
+ *		XDP_ATTACH_F_IF_NOEXIST, a regular program runs
+ * or with the error of the driver that refused the program.
  */
 struct xdp_attach {
 	__u32 flags;
@@ -92,27 +96,28 @@ struct xdp_attach {
 };
 
 /*
- * Flags: the default is native where the driver redirects frames and runs XDP
- * in the NAPI poll of the queue, else generic.
+ * The default is native mode where the driver supports redirection and runs
+ * XDP in the NAPI poll of the queue, else generic mode. With a mode flag there
+ * is no fallback to the other mode.
  */
 #define XDP_ATTACH_F_SKB_MODE	(1U << 0)	/* generic XDP */
 #define XDP_ATTACH_F_DRV_MODE	(1U << 1)	/* native XDP */
-/*
- * Fail instead of falling back: from native to generic, or to the wait for
- * a regular program to go.
- */
-#define XDP_ATTACH_F_FORCE	(1U << 2)
+/* Fail instead of waiting for a regular program to be detached */
+#define XDP_ATTACH_F_IF_NOEXIST	(1U << 2)
+/* Withdraw the option, before bind(). No other flag is allowed with it. */
+#define XDP_ATTACH_F_OFF	(1U << 3)
 
 enum {
-	XDP_ATTACH_S_NONE,	/* not asked for */
-	XDP_ATTACH_S_REQUESTED,	/* asked for, not bound yet */
-	XDP_ATTACH_S_ACTIVE,	/* the built-in program runs */
-	XDP_ATTACH_S_SHADOWED,	/* a regular program runs */
-	XDP_ATTACH_S_STALLED,	/* the driver refused the built-in when it
-				 * was to come back: no program runs
+	XDP_ATTACH_S_NONE,	/* not requested */
+	XDP_ATTACH_S_REQUESTED,	/* requested, not bound yet */
+	XDP_ATTACH_S_ACTIVE,	/* the built-in program is active */
+	XDP_ATTACH_S_SHADOWED,	/* a regular program is active */
+	XDP_ATTACH_S_STALLED,	/* no program is active: the driver refused
+				 * the built-in one after a regular one was
+				 * detached
 				 */
-	XDP_ATTACH_S_DETACHED,	/* the device is gone, or moved to another
-				 * network namespace
+	XDP_ATTACH_S_DETACHED,	/* the device was unregistered or moved to
+				 * another network namespace
 				 */
 };
 
@@ -121,80 +126,99 @@ enum {
 	XDP_ATTACH_R_CAPABILITY,	/* no CAP_NET_ADMIN */
 	XDP_ATTACH_R_NO_QUEUE,		/* no such Rx queue */
 	XDP_ATTACH_R_QUEUE_BUSY,	/* another socket is attached */
-	XDP_ATTACH_R_NO_NATIVE,		/* no native XDP with redirection, or
-					 * not in the NAPI poll of the queue
+	XDP_ATTACH_R_NO_NATIVE,		/* the driver has no native XDP with
+					 * redirection in the NAPI poll
 					 */
 	XDP_ATTACH_R_DRIVER,		/* the driver refused the program */
-	XDP_ATTACH_R_MODE_CONFLICT,	/* held in the other mode */
+	XDP_ATTACH_R_MODE_CONFLICT,	/* the device is used in another mode */
 	XDP_ATTACH_R_UPPER,		/* an upper device runs a program */
-	XDP_ATTACH_R_REGULAR,		/* a regular program runs */
-	XDP_ATTACH_R_ZC_GENERIC,	/* zero-copy asked for in generic mode */
-	XDP_ATTACH_R_BUILTIN,		/* no memory for, or a security module
-					 * refused, the built-in program
+	XDP_ATTACH_R_REGULAR,		/* a regular program is active */
+	XDP_ATTACH_R_ZC_GENERIC,	/* zero-copy requested in generic mode */
+	XDP_ATTACH_R_BUILTIN,		/* the built-in program could not be
+					 * created: no memory, or refused by a
+					 * security module
 					 */
 	XDP_ATTACH_R_DEVICE_BUSY,	/* device memory is bound to a queue */
-	XDP_ATTACH_R_PEER,		/* the device at the other end, which
-					 * native mode changes, is of another
-					 * network namespace
+	XDP_ATTACH_R_PEER,		/* native mode changes the peer device,
+					 * which is in another network
+					 * namespace
 					 */
 };
 
 /*
- * struct xdp_recycle - chunks that were sent go straight back to an Rx queue
- * @fd: socket whose Rx queue gets the chunks that this socket has sent; -1:
- *	none. -1 in getsockopt().
- * @flags: XDP_RECYCLE_F_*. Those of the Rx queue of this socket in
- *	getsockopt().
- * @state: XDP_RECYCLE_S_*. Zero in setsockopt(), as all that follow.
- * @slot: slot of the Tx ring from which on @state holds
- * @waiting: chunks that are complete and wait for room in the Rx queue
- * @recycled: chunks that went to the Rx queue
- * @spilled: chunks that went to the completion ring, as too many waited
- * @kicks: how often the Rx queue had run low and was woken up
- * @received: chunks that the Rx queue of this socket took from Tx queues
- * @filled: entries of the fill ring that it took while Tx queues fed it
- * @duplicates: chunks that it refused, as it had them already
+ * struct xdp_recycle - return transmitted chunks to an Rx queue
+ * @fd: socket whose Rx queue receives the chunks that this socket transmits;
+ *	-1: none. -1 in getsockopt().
+ * @flags: XDP_RECYCLE_F_*. Those of this socket's Rx queue in getsockopt().
+ * @state: XDP_RECYCLE_S_*. Zero in setsockopt().
+ * @entry: index of the Tx ring entry from which @state holds. Zero in
+ *	setsockopt().
  *
  * setsockopt() pairs the Tx side of a socket, which has XDP_TX_INORDER, with
- * the Rx side of another or its own: of the same queue, another queue, or
- * another device. Both are zero-copy and share the umem. It can be called at
- * any time, and holds for frames that are put into the Tx ring after it. Frames
- * that were there before are completed as they would have been, and chunks
- * that still wait go to the Rx queue, or to the one that is paired next.
+ * the Rx side of the same or another socket: of the same queue, another queue
+ * or another device. Both are zero-copy and share the umem. It can be called at
+ * any time and holds for descriptors that are put into the Tx ring afterwards.
+ * Earlier descriptors complete as before the call; chunks that are still
+ * pending go to the Rx queue, or to the next one that is paired.
  *
- * The Rx queue takes chunks that were sent before those of its fill ring. A
- * chunk that waits is the kernel's. As many as the Tx ring has slots wait;
- * more than that go to the completion ring, or wait, too, if there is none or
- * it is full. bind() of another Tx socket on the queue fails with EBUSY, until
- * the one that was paired is closed.
+ * The Rx queue takes transmitted chunks before those of its fill ring. Pending
+ * chunks belong to the kernel. Their number is limited to the size of the Tx
+ * ring; a surplus goes to the completion ring, or is kept, too, if there is no
+ * such ring or it is full. bind() of another Tx socket on the queue fails with
+ * EBUSY until the paired one is closed.
  *
- * A chunk that user space gives away twice, to Tx, to the fill ring, or to both,
- * may be written to by two frames. XDP_RECYCLE_F_CHECK has the Rx queue refuse
- * and count chunks that the device got since then and still has, with i40e and
- * ixgbe; it holds for the queue, until its last socket is closed.
+ * Two packets may be written to a chunk that user space posts twice, to Tx, to
+ * the fill ring, or to both. With XDP_RECYCLE_F_CHECK the Rx queue refuses and
+ * counts chunks that were posted to the device before and are still there, on
+ * i40e and ixgbe; this holds for the queue until its last socket is closed.
  *
- * Fails with one of these. The kernel log says why two bound sockets cannot be
- * paired.
+ * Fails with one of these. The kernel log has the reason why two bound sockets
+ * cannot be paired.
  * ENOTCONN	a socket is not bound
  * EINVAL	no Tx ring, or no Rx ring in the other socket; unknown flags
- * EXDEV	they do not share the umem
- * EOPNOTSUPP	one is not zero-copy, or chunks are not aligned, or the socket
- *		has XDP_USE_SG, or the driver of the Rx queue does not take
- *		chunks from Tx queues; XDP_RECYCLE_F_CHECK where the device's
- *		memory needs to be synced
+ * EXDEV	the sockets do not share a umem
+ * EOPNOTSUPP	a socket is not zero-copy; the chunks are unaligned; the socket
+ *		has XDP_USE_SG; the driver of the Rx queue does not take
+ *		recycled chunks; XDP_RECYCLE_F_CHECK on a device whose memory
+ *		needs DMA syncs
  * EPROTOTYPE	no XDP_TX_INORDER
- * EMLINK	several sockets send on the queue
- * EAGAIN	an earlier call does not hold yet: the frames before it were
- *		not yet picked up
+ * EMLINK	several sockets transmit on the queue
+ * EAGAIN	an earlier call is not effective yet, because descriptors
+ *		before it were not taken; or another thread pairs sockets of
+ *		the umem. Nothing has changed; try again
  * ENOMEM	no memory to record addresses
- * EBADF, ENOTSOCK, ENOPROTOOPT	@fd is no AF_XDP socket
+ * EBADF, ENOTSOCK, ENOPROTOOPT	@fd is not an AF_XDP socket
  */
 struct xdp_recycle {
 	__s32 fd;
 	__u32 flags;
 	__u32 state;
-	__u32 slot;
-	__u64 waiting;
+	__u32 entry;
+};
+
+#define XDP_RECYCLE_F_CHECK	(1U << 0)
+
+enum {
+	XDP_RECYCLE_S_OFF,
+	XDP_RECYCLE_S_ON,
+	XDP_RECYCLE_S_SWITCHING,	/* @entry was not taken yet */
+};
+
+/*
+ * struct xdp_recycle_stats - statistics of XDP_RECYCLE
+ * @pending: completed chunks that the Rx queue has not taken yet
+ * @recycled: chunks that the Rx queue took
+ * @spilled: chunks that went to the completion ring as a surplus
+ * @kicks: times that NAPI of the Rx queue was triggered, as it was below its
+ *	low watermark
+ * @received: chunks that the Rx queue of this socket took from Tx queues
+ * @filled: fill ring entries that it took while Tx queues were paired with it
+ * @duplicates: chunks that it refused because of XDP_RECYCLE_F_CHECK
+ *
+ * @pending to @kicks are those of the Tx side of the socket.
+ */
+struct xdp_recycle_stats {
+	__u64 pending;
 	__u64 recycled;
 	__u64 spilled;
 	__u64 kicks;
@@ -203,16 +227,13 @@ struct xdp_recycle {
 	__u64 duplicates;
 };
 
-#define XDP_RECYCLE_F_CHECK	(1U << 0)
-
-enum {
-	XDP_RECYCLE_S_OFF,
-	XDP_RECYCLE_S_ON,
-	XDP_RECYCLE_S_SWITCHING,	/* @slot was not picked up yet */
-};
-
-/* sock_diag: bit of xdp_diag_req.xdiag_show, and the attribute it brings */
+/*
+ * sock_diag: bits of xdp_diag_req.xdiag_show, and the attributes that they
+ * request
+ */
 #define XDP_SHOW_ATTACH		(1U << 31)
+#define XDP_SHOW_RECYCLE	(1U << 30)
 #define XDP_DIAG_ATTACH		256	/* struct xdp_attach */
+#define XDP_DIAG_RECYCLE	257	/* struct xdp_recycle_stats */
 
 #endif /* _UAPI_LINUX_IF_XDP_FASTPATH_H */

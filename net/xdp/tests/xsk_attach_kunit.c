@@ -32,7 +32,6 @@ struct xsk_attach_mode_case {
 
 #define SKB	XDP_ATTACH_F_SKB_MODE
 #define DRV	XDP_ATTACH_F_DRV_MODE
-#define FORCE	XDP_ATTACH_F_FORCE
 #define NO_NATIVE	XDP_ATTACH_R_NO_NATIVE
 #define PEER	XDP_ATTACH_R_PEER
 
@@ -47,12 +46,8 @@ static const struct xsk_attach_mode_case xsk_attach_mode_cases[] = {
 	  0, XDP_MODE_DRV, false, XDP_ATTACH_R_NONE },
 	{ "native on request without XDP", DRV, false, NO_NATIVE, 0, 0,
 	  -EOPNOTSUPP, 0, false, XDP_ATTACH_R_NO_NATIVE },
-	{ "force means native", FORCE, false, 0, 0, 0,
-	  0, XDP_MODE_DRV, false, XDP_ATTACH_R_NONE },
-	{ "force without XDP", FORCE, false, NO_NATIVE, 0, 0,
-	  -EOPNOTSUPP, 0, false, XDP_ATTACH_R_NO_NATIVE },
-	{ "force of generic", FORCE | SKB, false, 0, 0, 0,
-	  0, XDP_MODE_SKB, false, XDP_ATTACH_R_NONE },
+	{ "IF_NOEXIST chooses no mode", XDP_ATTACH_F_IF_NOEXIST, false, 0, 0, 0,
+	  0, XDP_MODE_DRV, true, XDP_ATTACH_R_NONE },
 	{ "zero-copy needs native", 0, true, 0, 0, 0,
 	  0, XDP_MODE_DRV, false, XDP_ATTACH_R_NONE },
 	{ "zero-copy without XDP", 0, true, NO_NATIVE, 0, 0,

@@ -1,26 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The index logic of XDP_TX_INORDER, which needs neither socket nor ring */
-#include <kunit/test.h>
+/* KUnit tests of the index logic of XDP_TX_INORDER */
 #include <linux/bitmap.h>
 #include <linux/vmalloc.h>
 #include <net/xsk_tx_wakeup.h>
 
-#include "../xsk_inorder.h"
-#include "../xsk_queue.h"
 #include "../xsk_recycle.h"
+#include "xsk_kunit.h"
 
-/* Indices before their wrap-around, at it, and where they start */
-static const u32 xsk_inorder_starts[] = { 0, 5, U32_MAX - 2, U32_MAX };
-
-static void xsk_inorder_start_desc(const u32 *start, char *desc)
-{
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "from %#x", *start);
-}
-
-KUNIT_ARRAY_PARAM(xsk_inorder_start, xsk_inorder_starts,
-		  xsk_inorder_start_desc);
-
-/* A queue in which nothing is in flight, after so many runs */
+/* A queue with nothing in flight, with the index of the parameter */
 static struct xsk_inorder_pool *xsk_inorder_queue(struct kunit *test)
 {
 	const u32 *start = test->param_value;
@@ -33,7 +20,7 @@ static struct xsk_inorder_pool *xsk_inorder_queue(struct kunit *test)
 	return order;
 }
 
-/* The next run to complete: @slots of socket @id, then @left descriptors */
+/* The next run has @slots entries of socket @id; @left descriptors remain */
 static void xsk_inorder_expect(struct kunit *test,
 			       struct xsk_inorder_pool *order, u32 *descs,
 			       u32 id, u32 slots, u32 left)
@@ -46,7 +33,7 @@ static void xsk_inorder_expect(struct kunit *test,
 	KUNIT_EXPECT_EQ(test, *descs, left);
 }
 
-/* One socket without invalid descriptors has one run, whatever it sends */
+/* All packets of one socket without invalid descriptors are one run */
 static void xsk_inorder_one_socket(struct kunit *test)
 {
 	struct xsk_inorder_pool *order = xsk_inorder_queue(test);
@@ -63,18 +50,18 @@ static void xsk_inorder_one_socket(struct kunit *test)
 	xsk_inorder_expect(test, order, &descs, 7, 2000, 0);
 	KUNIT_EXPECT_EQ(test, order->tail, order->head);
 
-	/* A driver that completes what it never got changes nothing */
+	/* Completions of packets that the driver never got are ignored */
 	descs = 4;
 	xsk_inorder_expect(test, order, &descs, 7, 0, 4);
 }
 
-/* Slots of invalid descriptors are done with what was before them */
+/* Entries of invalid descriptors complete with the packet before them */
 static void xsk_inorder_invalid(struct kunit *test)
 {
 	struct xsk_inorder_pool *order = xsk_inorder_queue(test);
 	u32 descs = 0;
 
-	/* nothing was before them */
+	/* At once without a packet before them */
 	KUNIT_EXPECT_EQ(test, xsk_inorder_add(order, 1, 0, 9), 9);
 	KUNIT_EXPECT_EQ(test, order->tail, order->head);
 
@@ -94,7 +81,7 @@ static void xsk_inorder_invalid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, order->tail, order->head);
 }
 
-/* Each socket gets its own; one that sends only invalid ones waits its turn */
+/* Sockets complete in order, also one with invalid descriptors only */
 static void xsk_inorder_several_sockets(struct kunit *test)
 {
 	struct xsk_inorder_pool *order = xsk_inorder_queue(test);
@@ -114,7 +101,7 @@ static void xsk_inorder_several_sockets(struct kunit *test)
 	xsk_inorder_expect(test, order, &descs, 1, 4, 0);
 }
 
-/* No run is lost when all are in use, and room is where one was completed */
+/* All runs in use; a completed run is free again */
 static void xsk_inorder_all_runs(struct kunit *test)
 {
 	struct xsk_inorder_pool *order = xsk_inorder_queue(test);
@@ -143,7 +130,7 @@ static void xsk_inorder_all_runs(struct kunit *test)
 
 struct xsk_inorder_limit_case {
 	const char *desc;
-	u32 taken;	/* these three are relative to the first not done */
+	u32 taken;	/* these three relative to the first incomplete entry */
 	u32 produced;
 	u32 limit;
 };
@@ -151,18 +138,18 @@ struct xsk_inorder_limit_case {
 #define SIZE	8
 
 static const struct xsk_inorder_limit_case xsk_inorder_limit_cases[] = {
-	{ "nothing in the ring", 0, 0, 0 },
+	{ "empty", 0, 0, 0 },
 	{ "all taken", 3, 3, 3 },
 	{ "some to take", 3, 5, 5 },
 	{ "full", 0, SIZE, SIZE },
 	{ "full and all taken", SIZE, SIZE, SIZE },
-	{ "one more than the ring has", 3, SIZE + 1, 3 },
-	{ "a ring more than there is", 3, 5 + SIZE, 3 },
-	{ "half of all numbers ahead", 3, 1U << 31, 3 },
-	{ "behind what was taken", 3, 2, 3 },
-	{ "behind what was taken, nothing is in flight", 0, -1, 0 },
-	{ "behind what is in flight", 3, -1, 3 },
-	{ "a ring behind", 3, 3 - SIZE, 3 },
+	{ "one more than the ring size", 3, SIZE + 1, 3 },
+	{ "a ring size too far", 3, 5 + SIZE, 3 },
+	{ "half of the number space ahead", 3, 1U << 31, 3 },
+	{ "before the taken entries", 3, 2, 3 },
+	{ "before the taken entries, nothing in flight", 0, -1, 0 },
+	{ "before the entries in flight", 3, -1, 3 },
+	{ "a ring size before", 3, 3 - SIZE, 3 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(xsk_inorder_limit, xsk_inorder_limit_cases, desc);
@@ -181,7 +168,7 @@ static void xsk_inorder_limits(struct kunit *test)
 	}
 }
 
-/* Slots finish in any order, done follows in order, round and round the ring */
+/* Entries finish in any order and complete in order, several times around */
 static void xsk_inorder_any_order(struct kunit *test)
 {
 	static const u32 order[SIZE] = { 3, 0, 2, 1, 7, 6, 4, 5 };
@@ -200,13 +187,13 @@ static void xsk_inorder_any_order(struct kunit *test)
 		base += SIZE;
 	}
 
-	/* The whole ring at once ends, too */
+	/* The loop ends on a whole ring, too */
 	bitmap_fill(finished, SIZE);
 	done = xsk_inorder_prefix(finished, SIZE - 1, done);
 	KUNIT_EXPECT_EQ(test, done, base + SIZE);
 }
 
-/* Whole words, from anywhere in one to anywhere in another */
+/* Prefixes that begin and end anywhere in a word */
 static void xsk_inorder_long_prefix(struct kunit *test)
 {
 	enum { LONG_SIZE = 4 * BITS_PER_LONG };
@@ -228,7 +215,7 @@ static void xsk_inorder_long_prefix(struct kunit *test)
 	}
 }
 
-/* After 2^31 sockets: ids keep clear of the flag beside them */
+/* The ids of more than 2^31 sockets do not overlap the flag beside them */
 static void xsk_inorder_ids(struct kunit *test)
 {
 	struct xsk_inorder_pool *order;
@@ -245,7 +232,7 @@ static void xsk_inorder_ids(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, id, 2);
 }
 
-/* A slot has 24 bits in what is noted of a frame */
+/* The record of a packet has 24 bits for its entry */
 static void xsk_inorder_longest_ring(struct kunit *test)
 {
 	struct xsk_buff_pool *pool;
@@ -284,60 +271,31 @@ static void xsk_inorder_freed_in_atomic_context(struct kunit *test)
 	local_irq_restore(flags);
 }
 
-#define HOSTILE	256	/* slots of a Tx ring */
-
-/* A queue whose sockets have nothing but invalid descriptors */
-struct xsk_inorder_hostile {
-	struct xsk_buff_pool pool;
-	struct xsk_inorder_pool order;
-	struct xdp_sock xs[2];
-	struct xsk_queue tx[2];
-	struct xdp_desc desc;
-};
-
-static void xsk_inorder_write_space(struct sock *sk)
+/* An in-order queue whose Tx rings are full of invalid descriptors */
+static struct xsk_kunit_queue *xsk_inorder_hostile(struct kunit *test,
+						   u32 socks,
+						   struct xdp_desc *desc)
 {
-}
-
-static struct xsk_inorder_hostile *xsk_inorder_hostile(struct kunit *test,
-						       u32 sockets)
-{
-	struct xsk_inorder_hostile *queue;
-	struct xdp_rxtx_ring *ring;
+	const u32 entries = 256;
+	struct xsk_kunit_queue *queue;
 	u32 i;
 
-	queue = kunit_kzalloc(test, sizeof(*queue), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, queue);
+	queue = xsk_kunit_queue(test, socks, entries);
 	queue->pool.inorder = &queue->order;
-	queue->pool.tx_descs = &queue->desc;
+	queue->pool.tx_descs = desc;
 	queue->pool.tx_descs_nentries = 1;
-	INIT_LIST_HEAD(&queue->pool.xsk_tx_list);
-	for (i = 0; i < sockets; i++) {
-		ring = kunit_kzalloc(test, struct_size(ring, desc, HOSTILE),
-				     GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, ring);
-		ring->ptrs.producer = HOSTILE;
-		queue->tx[i].ring = (struct xdp_ring *)ring;
-		queue->tx[i].nentries = HOSTILE;
-		queue->tx[i].ring_mask = HOSTILE - 1;
-		queue->xs[i].tx = &queue->tx[i];
-		queue->xs[i].pool = &queue->pool;
-		queue->xs[i].inorder.id = i + 1;
-		queue->xs[i].sk.sk_write_space = xsk_inorder_write_space;
-		list_add(&queue->xs[i].tx_list, &queue->pool.xsk_tx_list);
-	}
+	for (i = 0; i < socks; i++)
+		queue->tx[i].ring->producer = entries;
 	return queue;
 }
 
-/* Whatever is in the rings, an attempt ends after a few slots of each, and the
- * queue is polled again
- */
+/* A poll skips a bounded number of invalid descriptors; another poll follows */
 static void xsk_inorder_bounded_skip(struct kunit *test)
 {
-	struct xsk_inorder_hostile *queue;
-	struct xdp_desc desc;
+	struct xsk_kunit_queue *queue;
+	struct xdp_desc batch, desc;
 
-	queue = xsk_inorder_hostile(test, 1);
+	queue = xsk_inorder_hostile(test, 1, &batch);
 	KUNIT_EXPECT_FALSE(test, xsk_inorder_peek_desc(&queue->pool, &desc));
 	KUNIT_EXPECT_EQ(test, queue->tx[0].ring->consumer, 64);
 	KUNIT_EXPECT_EQ(test, queue->tx[0].invalid_descs, 64);
@@ -348,7 +306,7 @@ static void xsk_inorder_bounded_skip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, queue->tx[0].ring->consumer, 128);
 	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_arm(&queue->pool));
 
-	queue = xsk_inorder_hostile(test, 2);
+	queue = xsk_inorder_hostile(test, 2, &batch);
 	KUNIT_EXPECT_FALSE(test, xsk_inorder_peek_desc(&queue->pool, &desc));
 	KUNIT_EXPECT_EQ(test, queue->tx[0].ring->consumer, 1);
 	KUNIT_EXPECT_EQ(test, queue->tx[1].ring->consumer, 1);
@@ -356,15 +314,15 @@ static void xsk_inorder_bounded_skip(struct kunit *test)
 }
 
 static struct kunit_case xsk_inorder_cases[] = {
-	KUNIT_CASE_PARAM(xsk_inorder_one_socket, xsk_inorder_start_gen_params),
-	KUNIT_CASE_PARAM(xsk_inorder_invalid, xsk_inorder_start_gen_params),
+	KUNIT_CASE_PARAM(xsk_inorder_one_socket, xsk_kunit_index_gen_params),
+	KUNIT_CASE_PARAM(xsk_inorder_invalid, xsk_kunit_index_gen_params),
 	KUNIT_CASE_PARAM(xsk_inorder_several_sockets,
-			 xsk_inorder_start_gen_params),
-	KUNIT_CASE_PARAM(xsk_inorder_all_runs, xsk_inorder_start_gen_params),
+			 xsk_kunit_index_gen_params),
+	KUNIT_CASE_PARAM(xsk_inorder_all_runs, xsk_kunit_index_gen_params),
 	KUNIT_CASE_PARAM(xsk_inorder_limits, xsk_inorder_limit_gen_params),
-	KUNIT_CASE_PARAM(xsk_inorder_any_order, xsk_inorder_start_gen_params),
+	KUNIT_CASE_PARAM(xsk_inorder_any_order, xsk_kunit_index_gen_params),
 	KUNIT_CASE_PARAM(xsk_inorder_long_prefix,
-			 xsk_inorder_start_gen_params),
+			 xsk_kunit_index_gen_params),
 	KUNIT_CASE(xsk_inorder_ids),
 	KUNIT_CASE(xsk_inorder_longest_ring),
 	KUNIT_CASE(xsk_inorder_freed_in_atomic_context),

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* XDP_RECYCLE: the index logic, and the checks of a pairing */
-#include <kunit/test.h>
+/* KUnit tests of XDP_RECYCLE: the index logic and the checks of a pairing */
 #include <linux/netdevice.h>
 
 #include "../xsk_recycle.h"
+#include "xsk_kunit.h"
 
-#define SIZE	8	/* slots of the Tx ring */
-
-/* Indices before their wrap-around, at it, and where they start */
-static const u32 xsk_recycle_starts[] = { 0, 5, U32_MAX - 2, U32_MAX };
-
-static void xsk_recycle_start_desc(const u32 *start, char *desc)
-{
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "from %#x", *start);
-}
-
-KUNIT_ARRAY_PARAM(xsk_recycle_start, xsk_recycle_starts,
-		  xsk_recycle_start_desc);
+#define SIZE	8	/* entries of the Tx ring */
 
 static void xsk_recycle_ask(struct xsk_recycle *recycle, bool on, u32 slot)
 {
@@ -25,7 +14,7 @@ static void xsk_recycle_ask(struct xsk_recycle *recycle, bool on, u32 slot)
 	recycle->request_slot = slot;
 }
 
-/* Without a request all can be taken, and nothing changes */
+/* Without a request, all descriptors can be taken, and nothing changes */
 static void xsk_recycle_no_request(struct kunit *test)
 {
 	u32 start = *(const u32 *)test->param_value;
@@ -39,7 +28,7 @@ static void xsk_recycle_no_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, recycle.applied, start);
 }
 
-/* Frames up to the slot are as before, those from it on are as asked for */
+/* The request takes effect at its entry */
 static void xsk_recycle_switches(struct kunit *test)
 {
 	u32 start = *(const u32 *)test->param_value;
@@ -72,8 +61,8 @@ static void xsk_recycle_switches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, recycle.slot, start + 3);
 }
 
-/* User space can write any slot: one that cannot be does not block the ring */
-static void xsk_recycle_slots_that_cannot_be(struct kunit *test)
+/* A request with an invalid entry does not block the ring */
+static void xsk_recycle_invalid_entries(struct kunit *test)
 {
 	static const u32 wrong[] = { -1, -SIZE, SIZE + 1, 2 * SIZE, 1U << 31 };
 	u32 start = *(const u32 *)test->param_value, i;
@@ -89,8 +78,8 @@ static void xsk_recycle_slots_that_cannot_be(struct kunit *test)
 	}
 }
 
-/* Chunks up to the limit wait, those above it are too many */
-static void xsk_recycle_too_many(struct kunit *test)
+/* The backlog is limited; the others are surplus */
+static void xsk_recycle_surplus(struct kunit *test)
 {
 	u32 start = *(const u32 *)test->param_value;
 	struct xsk_recycle recycle = {
@@ -105,7 +94,7 @@ static void xsk_recycle_too_many(struct kunit *test)
 	recycle.published += 9;
 	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 1), 0);
 	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 4), 3);
-	/* Far above, as there was no room in the completion ring: these only */
+	/* Far above, as the completion ring was full: at most the new chunks */
 	recycle.published += 100;
 	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 4), 4);
 	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 0), 0);
@@ -186,11 +175,11 @@ static void xsk_recycle_modes(struct kunit *test)
 }
 
 static struct kunit_case xsk_recycle_cases[] = {
-	KUNIT_CASE_PARAM(xsk_recycle_no_request, xsk_recycle_start_gen_params),
-	KUNIT_CASE_PARAM(xsk_recycle_switches, xsk_recycle_start_gen_params),
-	KUNIT_CASE_PARAM(xsk_recycle_slots_that_cannot_be,
-			 xsk_recycle_start_gen_params),
-	KUNIT_CASE_PARAM(xsk_recycle_too_many, xsk_recycle_start_gen_params),
+	KUNIT_CASE_PARAM(xsk_recycle_no_request, xsk_kunit_index_gen_params),
+	KUNIT_CASE_PARAM(xsk_recycle_switches, xsk_kunit_index_gen_params),
+	KUNIT_CASE_PARAM(xsk_recycle_invalid_entries,
+			 xsk_kunit_index_gen_params),
+	KUNIT_CASE_PARAM(xsk_recycle_surplus, xsk_kunit_index_gen_params),
 	KUNIT_CASE(xsk_recycle_drivers),
 	KUNIT_CASE(xsk_recycle_modes),
 	{}

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When user space is asked to wake up the Tx queue, on a pool made up */
-#include <kunit/test.h>
-#include <linux/rculist.h>
-#include <net/xdp_sock.h>
+/* KUnit tests of the need_wakeup flag of Tx rings */
 #include <net/xsk_tx_wakeup.h>
 
-#include "../xsk_inorder.h"
-#include "../xsk_queue.h"
+#include "xsk_kunit.h"
 
-#define SIZE	8	/* slots of the Tx ring */
-
-struct xsk_tx_wakeup_bed {
-	struct xsk_buff_pool pool;
-	struct napi_struct napi;
-	struct xdp_sock xs;
-	struct xsk_queue tx;
-	struct xdp_ring ring;
-	struct xsk_inorder_pool order;
-};
+#define SIZE	8	/* entries of the Tx ring */
 
 struct xsk_tx_wakeup_param {
 	const char *name;
@@ -26,12 +13,12 @@ struct xsk_tx_wakeup_param {
 	u32 ll_usec;
 };
 
-/* Polls that do not come by themselves, or for sockets that may not look */
+/* Polls not driven by interrupts, or sockets that may not check the flag */
 static const struct xsk_tx_wakeup_param xsk_tx_wakeup_params[] = {
 	{ "busy poll", NAPIF_STATE_IN_BUSY_POLL },
-	{ "busy poll is preferred", NAPIF_STATE_PREFER_BUSY_POLL },
+	{ "prefer busy poll", NAPIF_STATE_PREFER_BUSY_POLL },
 	{ "netpoll", NAPIF_STATE_NPSVC },
-	{ "a socket that polls", .ll_usec = 1 },
+	{ "a busy polling socket", .ll_usec = 1 },
 	{ "a completion ring", .completion_ring = true },
 };
 
@@ -43,86 +30,78 @@ static void xsk_tx_wakeup_desc(const struct xsk_tx_wakeup_param *param,
 
 KUNIT_ARRAY_PARAM(xsk_tx_wakeup, xsk_tx_wakeup_params, xsk_tx_wakeup_desc);
 
-/* As after bind() and the first poll that found nothing */
-static struct xsk_tx_wakeup_bed *xsk_tx_wakeup_make(struct kunit *test)
+/* As after bind() and a first poll that found nothing */
+static struct xsk_kunit_queue *xsk_tx_wakeup_queue(struct kunit *test)
 {
-	struct xsk_tx_wakeup_bed *bed;
+	struct xsk_kunit_queue *queue = xsk_kunit_queue(test, 1, SIZE);
 
-	bed = kunit_kzalloc(test, sizeof(*bed), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, bed);
-
-	bed->ring.flags = XDP_RING_NEED_WAKEUP;
-	bed->tx.ring = &bed->ring;
-	bed->tx.nentries = SIZE;
-	bed->xs.tx = &bed->tx;
-	bed->pool.inorder = &bed->order;
-	bed->pool.uses_need_wakeup = true;
-	bed->pool.tx_need_wakeup = true;
-	INIT_LIST_HEAD(&bed->pool.xsk_tx_list);
-	list_add_rcu(&bed->xs.tx_list, &bed->pool.xsk_tx_list);
-	return bed;
+	queue->tx[0].ring->flags = XDP_RING_NEED_WAKEUP;
+	queue->pool.inorder = &queue->order;
+	queue->pool.uses_need_wakeup = true;
+	queue->pool.tx_need_wakeup = true;
+	return queue;
 }
 
-static bool xsk_tx_wakeup_asked(const struct xsk_tx_wakeup_bed *bed)
+static bool xsk_tx_wakeup_needed(const struct xsk_kunit_queue *queue)
 {
-	return bed->ring.flags & XDP_RING_NEED_WAKEUP;
+	return queue->tx[0].ring->flags & XDP_RING_NEED_WAKEUP;
 }
 
-/* Not asked for while it is polled, and polled until nothing comes */
+/* Cleared while the queue is polled; it is polled until the ring is empty */
 static void xsk_tx_wakeup_polled(struct kunit *test)
 {
-	struct xsk_tx_wakeup_bed *bed = xsk_tx_wakeup_make(test);
+	struct xsk_kunit_queue *queue = xsk_tx_wakeup_queue(test);
 
-	xsk_tx_wakeup_begin(&bed->pool, &bed->napi);
-	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_asked(bed));
-	bed->ring.producer = 3;
-	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_end(&bed->pool));
+	xsk_tx_wakeup_begin(&queue->pool, &queue->napi);
+	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_needed(queue));
+	queue->tx[0].ring->producer = 3;
+	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_end(&queue->pool));
 
-	xsk_tx_wakeup_begin(&bed->pool, &bed->napi);
-	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_asked(bed));
-	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_end(&bed->pool));
-	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_asked(bed));
+	xsk_tx_wakeup_begin(&queue->pool, &queue->napi);
+	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_needed(queue));
+	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_end(&queue->pool));
+	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_needed(queue));
 }
 
-static void xsk_tx_wakeup_set(struct xsk_tx_wakeup_bed *bed,
+static void xsk_tx_wakeup_set(struct xsk_kunit_queue *queue,
 			      const struct xsk_tx_wakeup_param *param)
 {
-	bed->napi.state = param->state;
-	bed->pool.inorder = param->completion_ring ? NULL : &bed->order;
+	queue->napi.state = param->state;
+	queue->pool.inorder = param->completion_ring ? NULL : &queue->order;
 #ifdef CONFIG_NET_RX_BUSY_POLL
-	bed->xs.sk.sk_ll_usec = param->ll_usec;
+	queue->xs[0].sk.sk_ll_usec = param->ll_usec;
 #endif
 }
 
-/* Asked for all the time */
+/* Always set */
 static void xsk_tx_wakeup_not_polled(struct kunit *test)
 {
-	struct xsk_tx_wakeup_bed *bed = xsk_tx_wakeup_make(test);
+	struct xsk_kunit_queue *queue = xsk_tx_wakeup_queue(test);
 
-	xsk_tx_wakeup_set(bed, test->param_value);
-	xsk_tx_wakeup_begin(&bed->pool, &bed->napi);
-	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_asked(bed));
-	bed->ring.producer = 3;
-	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_end(&bed->pool));
-	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_asked(bed));
+	xsk_tx_wakeup_set(queue, test->param_value);
+	xsk_tx_wakeup_begin(&queue->pool, &queue->napi);
+	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_needed(queue));
+	queue->tx[0].ring->producer = 3;
+	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_end(&queue->pool));
+	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_needed(queue));
 }
 
-/* What changes during a poll is for the next one: nothing is left behind */
+/* A change during a poll takes effect in the next one: no packet is left */
 static void xsk_tx_wakeup_changed(struct kunit *test)
 {
 	const struct xsk_tx_wakeup_param *param = test->param_value;
-	struct xsk_tx_wakeup_bed *bed = xsk_tx_wakeup_make(test);
+	struct xsk_kunit_queue *queue = xsk_tx_wakeup_queue(test);
 
 	if (param->completion_ring)
-		kunit_skip(test, "a queue completes in one way for good");
-	xsk_tx_wakeup_begin(&bed->pool, &bed->napi);
-	xsk_tx_wakeup_set(bed, param);
-	bed->ring.producer = 3;
-	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_end(&bed->pool));
+		kunit_skip(test, "the completion mode never changes");
+	xsk_tx_wakeup_begin(&queue->pool, &queue->napi);
+	xsk_tx_wakeup_set(queue, param);
+	queue->tx[0].ring->producer = 3;
+	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_end(&queue->pool));
 
-	xsk_tx_wakeup_begin(&bed->pool, &bed->napi);
-	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_asked(bed));
-	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_end(&bed->pool));
+	xsk_tx_wakeup_begin(&queue->pool, &queue->napi);
+	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_needed(queue));
+	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_end(&queue->pool));
 }
 
 static struct kunit_case xsk_tx_wakeup_cases[] = {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * AF_XDP fast path: helpers over the socket options of if_xdp_fastpath.h.
+ * AF_XDP fast path: helpers for the socket options of if_xdp_fastpath.h.
  *
- * Header only, for C and C++. Needs nothing but the UAPI headers: it works
- * on a socket of libxdp and on one made with plain system calls alike.
+ * Header only, for C and C++. Depends on the UAPI headers only: it works on
+ * sockets of libxdp and on sockets made with plain system calls.
  *
- * With libxdp: xsk_socket__create() binds, and an option has to be set before
- * that. The first socket of a umem uses the file descriptor of the umem, so:
+ * With libxdp, xsk_socket__create() calls bind(), and options must be set
+ * before. The first socket of a umem uses the file descriptor of the umem:
  *
  *	xsk_umem__create(&umem, area, size, &fill, &comp, &umem_config);
  *	xsk_fastpath__attach(xsk_umem__fd(umem), 0);
@@ -15,10 +15,10 @@
  *	if (err)
  *		xsk_fastpath__attach_query(xsk_umem__fd(umem), &attach);
  *
- * The umem keeps the descriptor when xsk_socket__create() fails, so the reason
- * can be read until xsk_umem__delete(). A further socket on the same umem gets
- * a descriptor that libxdp makes and binds in one call: make such a socket
- * with plain system calls if it is to be attached.
+ * The umem keeps the descriptor if xsk_socket__create() fails: the reason can
+ * be read, and the option withdrawn (XDP_ATTACH_F_OFF) for another try with a
+ * program and a map, until xsk_umem__delete(). libxdp creates and binds any
+ * further socket of the umem in one call: use plain system calls to attach it.
  */
 #ifndef __XSK_FASTPATH_H
 #define __XSK_FASTPATH_H
@@ -37,7 +37,7 @@ extern "C" {
 #endif
 
 /**
- * xsk_fastpath__features() - what this kernel offers
+ * xsk_fastpath__features() - get the features of the kernel
  * @fd: an AF_XDP socket, bound or not
  * @mask: result, XDP_FASTPATH_F_*; 0 on a kernel without the fast path
  *
@@ -56,15 +56,14 @@ static inline int xsk_fastpath__features(int fd, __u64 *mask)
 }
 
 /**
- * xsk_fastpath__attach() - have bind() attach the socket to its queue
+ * xsk_fastpath__attach() - request that bind() attaches the socket
  * @fd: an AF_XDP socket that is not bound yet
- * @flags: XDP_ATTACH_F_*; 0 for native mode, or generic where there is none
+ * @flags: XDP_ATTACH_F_*; 0 for native mode with fallback to generic mode
  *
- * Needs no privilege: bind() does.
+ * Needs no privilege; bind() does.
  *
- * Return: 0, or a negative errno: -ENOPROTOOPT from a kernel without
- * XDP_ATTACH, -EINVAL for unknown flags or both modes at once, -EBUSY after
- * bind().
+ * Return: 0, or a negative errno: -ENOPROTOOPT on a kernel without XDP_ATTACH,
+ * -EINVAL for unknown flags or for both modes, -EBUSY after bind().
  */
 static inline int xsk_fastpath__attach(int fd, __u32 flags)
 {
@@ -78,12 +77,11 @@ static inline int xsk_fastpath__attach(int fd, __u32 flags)
 }
 
 /**
- * xsk_fastpath__attach_query() - how a socket is attached, or why it is not
+ * xsk_fastpath__attach_query() - get the attach state of a socket
  * @fd: an AF_XDP socket, bound or not
  * @attach: result; all zero on failure
  *
- * Return: 0, or a negative errno: -EOPNOTSUPP from a kernel without
- * XDP_ATTACH.
+ * Return: 0, or a negative errno: -EOPNOTSUPP on a kernel without XDP_ATTACH.
  */
 static inline int xsk_fastpath__attach_query(int fd, struct xdp_attach *attach)
 {
@@ -96,15 +94,15 @@ static inline int xsk_fastpath__attach_query(int fd, struct xdp_attach *attach)
 }
 
 /**
- * xsk_fastpath__tx_inorder() - have the Tx ring complete in order
+ * xsk_fastpath__tx_inorder() - enable in-order completion
  * @fd: an AF_XDP socket that is not bound yet
- * @on: 1, or 0 to take it back
+ * @on: 1, or 0 to withdraw the option
  *
  * No completion ring is needed then.
  *
- * Return: 0, or a negative errno: -ENOPROTOOPT from a kernel without
- * XDP_TX_INORDER, -EBUSY after bind(). bind() says EPROTOTYPE if another
- * socket of the queue completes in the other way.
+ * Return: 0, or a negative errno: -ENOPROTOOPT on a kernel without
+ * XDP_TX_INORDER, -EBUSY after bind(). bind() fails with EPROTOTYPE if another
+ * socket of the queue does not have the option.
  */
 static inline int xsk_fastpath__tx_inorder(int fd, int on)
 {
@@ -116,33 +114,33 @@ static inline int xsk_fastpath__tx_inorder(int fd, int on)
 }
 
 /**
- * xsk_fastpath__tx_completed() - how many slots of the Tx ring are done
- * @consumer: the ring's consumer index, of a socket that completes in order
- * @seen: the first slot not known to be done; starts with 0
+ * xsk_fastpath__tx_completed() - count the completed entries of the Tx ring
+ * @consumer: consumer index of the ring, of a socket with XDP_TX_INORDER
+ * @seen: index of the first entry not known to be complete; starts with 0
  *
- * Slots @seen to @seen + n - 1 are the application's again: their buffers, and
- * their descriptors, which still name them as long as nothing new was written
- * there. Add n to @seen once they were looked at. With libxdp, @consumer is
- * that of struct xsk_ring_prod, and xsk_ring_prod__reserve() gives the slots
- * out again as soon as they are done: look at them before that.
+ * Entries @seen to @seen + n - 1 belong to the application again: their
+ * buffers, and their descriptors, which still hold the addresses until they
+ * are overwritten. Then add n to @seen. With libxdp, @consumer is that of
+ * struct xsk_ring_prod; xsk_ring_prod__reserve() reuses completed entries, so
+ * process them before.
  *
  * Return: n, at most the size of the ring
  */
 static inline __u32 xsk_fastpath__tx_completed(const __u32 *consumer,
 					       __u32 seen)
 {
-	/* What the kernel did with the buffers comes before the index */
+	/* Pairs with the release of the index in the kernel */
 	return __atomic_load_n(consumer, __ATOMIC_ACQUIRE) - seen;
 }
 
 /**
- * xsk_fastpath__tx_needs_wakeup() - whether to call sendto()
- * @flags: flags of the Tx ring of a socket that completes in order
+ * xsk_fastpath__tx_needs_wakeup() - check whether to call sendto()
+ * @flags: flags of the Tx ring of a socket with XDP_TX_INORDER
  *
- * To be called after the ring's producer index was written. The flag alone
- * would not do: see XDP_TX_INORDER.
+ * Call it after the store to the producer index. A load of the flag without
+ * the barrier is not enough: see XDP_TX_INORDER.
  *
- * Return: 1 if the kernel has to be told, else 0
+ * Return: 1 if the kernel needs a wakeup, else 0
  */
 static inline int xsk_fastpath__tx_needs_wakeup(const __u32 *flags)
 {
@@ -153,9 +151,9 @@ static inline int xsk_fastpath__tx_needs_wakeup(const __u32 *flags)
 }
 
 /**
- * xsk_fastpath__recycle() - what a socket has sent goes to an Rx queue
- * @fd: a bound AF_XDP socket, with XDP_TX_INORDER
- * @rx_fd: the socket whose Rx queue it is; -1 for none
+ * xsk_fastpath__recycle() - return transmitted chunks to an Rx queue
+ * @fd: a bound AF_XDP socket with XDP_TX_INORDER
+ * @rx_fd: the socket of the Rx queue; -1 for none
  * @flags: XDP_RECYCLE_F_*, or 0
  *
  * Return: 0, or a negative errno; see &struct xdp_recycle.
@@ -173,12 +171,11 @@ static inline int xsk_fastpath__recycle(int fd, int rx_fd, __u32 flags)
 }
 
 /**
- * xsk_fastpath__recycle_query() - what became of a socket's chunks
+ * xsk_fastpath__recycle_query() - get the state of recycling
  * @fd: an AF_XDP socket
  * @recycle: result; all zero on failure
  *
- * Return: 0, or a negative errno: -EOPNOTSUPP from a kernel without
- * XDP_RECYCLE.
+ * Return: 0, or a negative errno: -EOPNOTSUPP on a kernel without XDP_RECYCLE.
  */
 static inline int xsk_fastpath__recycle_query(int fd,
 					      struct xdp_recycle *recycle)
@@ -192,7 +189,25 @@ static inline int xsk_fastpath__recycle_query(int fd,
 }
 
 /**
- * xsk_fastpath__attach_state_str() - one word for a state
+ * xsk_fastpath__recycle_stats() - get the statistics of recycling
+ * @fd: an AF_XDP socket
+ * @stats: result; all zero on failure
+ *
+ * Return: 0, or a negative errno: -EOPNOTSUPP on a kernel without XDP_RECYCLE.
+ */
+static inline int xsk_fastpath__recycle_stats(int fd,
+					      struct xdp_recycle_stats *stats)
+{
+	socklen_t len = sizeof(*stats);
+
+	memset(stats, 0, sizeof(*stats));
+	if (getsockopt(fd, SOL_XDP, XDP_RECYCLE_STATS, stats, &len))
+		return -errno;
+	return 0;
+}
+
+/**
+ * xsk_fastpath__attach_state_str() - get the name of a state
  * @state: XDP_ATTACH_S_*, from &struct xdp_attach
  *
  * Return: a constant string, "unknown" for a state of a later kernel.
@@ -217,16 +232,16 @@ static inline const char *xsk_fastpath__attach_state_str(__u32 state)
 }
 
 /**
- * xsk_fastpath__attach_reason_str() - the cause and the way out
+ * xsk_fastpath__attach_reason_str() - get the cause and the remedy
  * @reason: XDP_ATTACH_R_*, from &struct xdp_attach
  *
- * Return: a constant string without full stop, to be shown to a user.
+ * Return: a constant string without full stop, for the user.
  */
 static inline const char *xsk_fastpath__attach_reason_str(__u32 reason)
 {
 	switch (reason) {
 	case XDP_ATTACH_R_NONE:
-		return "nothing was refused";
+		return "no reason";
 	case XDP_ATTACH_R_CAPABILITY:
 		return "no permission: needs CAP_NET_ADMIN in the device's network namespace";
 	case XDP_ATTACH_R_NO_QUEUE:
@@ -246,11 +261,13 @@ static inline const char *xsk_fastpath__attach_reason_str(__u32 reason)
 	case XDP_ATTACH_R_ZC_GENERIC:
 		return "generic mode has no zero-copy: ask for copy mode, or for native mode";
 	case XDP_ATTACH_R_BUILTIN:
-		return "no built-in program: free memory, or see what a security module refused";
+		return "the built-in program could not be created: free memory, or check the security module";
 	case XDP_ATTACH_R_DEVICE_BUSY:
 		return "device memory is bound to a queue: release it first";
+	case XDP_ATTACH_R_PEER:
+		return "native mode needs CAP_NET_ADMIN over the peer device, too: use generic mode";
 	}
-	return "a reason that this program does not know: update it";
+	return "unknown reason: update this program";
 }
 
 #ifdef __cplusplus

@@ -52,18 +52,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "xsk_attach_lib.h"
-#include "xsk_attach_progs.skel.h"
+#include "xsk_test.h"
+#include "xsk_test_progs.skel.h"
 
-#ifndef SO_PREFER_BUSY_POLL
-#define SO_PREFER_BUSY_POLL	69
-#define SO_BUSY_POLL_BUDGET	70
-#endif
-#ifndef XDP_UMEM_TX_METADATA_LEN
-#define XDP_UMEM_TX_METADATA_LEN 4
-#endif
-
-#define NOBODY		65534
 #define DEVS		24
 #define MAP_QUEUES	8
 #define PROGS		(DEVS + 8)
@@ -554,7 +545,9 @@ static int op_attach(struct actor *a)
 	socklen_t len = sizeof(attach);
 
 	if (one_in(a, 4))
-		attach.flags |= XDP_ATTACH_F_FORCE;
+		attach.flags |= XDP_ATTACH_F_IF_NOEXIST;
+	if (one_in(a, 16))
+		attach.flags = XDP_ATTACH_F_OFF;
 	if (one_in(a, 16))
 		((__u32 *)&attach)[rnd(a, 4)] = rnd64(a) >> rnd(a, 64);
 	if (one_in(a, 32))
@@ -645,7 +638,7 @@ static int op_pair(struct actor *a)
 	if (one_in(a, 32))
 		recycle.flags = rnd64(a);
 	if (one_in(a, 32))
-		recycle.waiting = rnd64(a);
+		recycle.entry = rnd64(a);
 	err = result(setsockopt(a->s->fd, SOL_XDP, XDP_RECYCLE, &recycle,
 				sizeof(recycle)));
 	if (!err && recycle.fd >= 0)
@@ -917,21 +910,11 @@ static int op_xskmap(struct actor *a)
 
 static int op_diag(struct actor *a)
 {
-	struct {
-		struct nlmsghdr nlh;
-		struct xdp_diag_req req;
-	} msg = {
-		.nlh.nlmsg_len = sizeof(msg),
-		.nlh.nlmsg_type = SOCK_DIAG_BY_FAMILY,
-		.nlh.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
-		.req.sdiag_family = AF_XDP,
-		.req.xdiag_show = one_in(a, 4) ? rnd64(a) : ~0U,
-	};
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	char buf[8192];
 	int err, len;
 
-	err = result(send(fd, &msg, sizeof(msg), 0));
+	err = diag_ask(fd, one_in(a, 4) ? rnd64(a) : ~0U);
 	while (!err) {
 		struct nlmsghdr *nlh = (struct nlmsghdr *)buf;
 
@@ -945,57 +928,18 @@ static int op_diag(struct actor *a)
 	return err;
 }
 
-static int fd_send(int to, int fd)
-{
-	char control[CMSG_SPACE(sizeof(fd))] = {}, byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	return result(sendmsg(to, &msg, MSG_DONTWAIT));
-}
-
-static int fd_recv(int from)
-{
-	char control[CMSG_SPACE(sizeof(int))], byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg;
-	int fd = -1;
-
-	if (recvmsg(from, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
-		return -1;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
-	return fd;
-}
-
 /* Closed while it is in flight; then received again, or dropped with the queue */
 static int op_pass_fd(struct actor *a)
 {
-	int pair[2], err;
+	int pair[2], fd = a->s->fd, err;
 
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	err = fd_send(pair[0], a->s->fd);
+	err = fds_send(pair[0], &fd, 1, MSG_DONTWAIT) ? 0 : -errno;
 	fd_replace(a->s, -1);
 	if (!err && !one_in(a, 4))
-		fd_replace(a->s, fd_recv(pair[1]));
+		fd_replace(a->s, fds_recv(pair[1], &fd, 1, MSG_DONTWAIT |
+					  MSG_CMSG_CLOEXEC) ? fd : -1);
 	else
 		sock_close(a->s);
 	close(pair[0]);
@@ -1050,34 +994,6 @@ static int op_close(struct actor *a)
 }
 
 /* The administrator */
-
-static int file_write(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err;
-
-	if (fd < 0)
-		return -errno;
-	err = result(write(fd, text, strlen(text)));
-	close(fd);
-	return err;
-}
-
-static int dev_ioctl(const char *name, unsigned long request, struct ifreq *ifr)
-{
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
-
-	snprintf(ifr->ifr_name, sizeof(ifr->ifr_name), "%s", name);
-	err = result(ioctl(fd, request, ifr));
-	close(fd);
-	return err;
-}
-
-static int dev_ethtool(const char *name, void *arg)
-{
-	struct ifreq ifr = { .ifr_data = arg };
-
-	return dev_ioctl(name, SIOCETHTOOL, &ifr);
-}
 
 static int dev_up(const char *name, bool up)
 {
@@ -1261,10 +1177,10 @@ static int op_defer(struct actor *a)
 	int err;
 
 	snprintf(path, sizeof(path), "/sys/class/net/%s/gro_flush_timeout", name);
-	err = file_write(path, on ? "200000" : "0");
+	err = write_file(path, on ? "200000" : "0");
 	snprintf(path, sizeof(path), "/sys/class/net/%s/napi_defer_hard_irqs",
 		 name);
-	return err ?: file_write(path, on ? "2" : "0");
+	return err ?: write_file(path, on ? "2" : "0");
 }
 
 static int op_rebind(struct actor *a)
@@ -1277,11 +1193,11 @@ static int op_rebind(struct actor *a)
 		return -ENODEV;
 	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/unbind",
 		 dev->driver);
-	err = file_write(path, dev->pci);
+	err = write_file(path, dev->pci);
 	nap(rnd(a, 50));
 	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/bind",
 		 dev->driver);
-	err = err ?: file_write(path, dev->pci);
+	err = err ?: write_file(path, dev->pci);
 	return err ?: dev_up(dev->name, true);
 }
 
@@ -1612,17 +1528,9 @@ static int devs_init(const char * const *names, int n)
 /* Become root in a new user namespace, without privileges elsewhere */
 static int user_init(void)
 {
-	char map[64];
-	int err;
-
-	if (!getuid() && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
+	if (!getuid() && !become_nobody())
 		return complain(-errno, "become an ordinary user");
-	prctl(PR_SET_DUMPABLE, 1);
-	snprintf(map, sizeof(map), "0 %u 1", getuid());
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		return complain(-errno, "user namespace");
-	err = file_write("/proc/self/uid_map", map);
-	return err ? complain(err, "map of users") : 0;
+	return user_ns_enter() ? 0 : complain(-errno, "user namespace");
 }
 
 /* A second network namespace, to which devices are moved and back */
@@ -1665,7 +1573,7 @@ static void prog_add(__s32 value, bool redirect)
 
 static int progs_init(void)
 {
-	struct xsk_attach_progs *skel = xsk_attach_progs__open();
+	struct xsk_test_progs *skel = xsk_test_progs__open();
 	struct bpf_program *prog;
 	__u32 i;
 
@@ -1674,7 +1582,7 @@ static int progs_init(void)
 	bpf_map__set_max_entries(skel->maps.sockets, MAP_QUEUES);
 	bpf_program__set_flags(skel->progs.xsk_map, BPF_F_XDP_HAS_FRAGS);
 	bpf_program__set_autoload(skel->progs.xsk_redirect, true);
-	if (xsk_attach_progs__load(skel))
+	if (xsk_test_progs__load(skel))
 		return complain(-errno, "load programs");
 	xskmap = bpf_map__fd(skel->maps.sockets);
 	bpf_object__for_each_program(prog, skel->obj)

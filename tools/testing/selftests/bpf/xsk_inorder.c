@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * XDP_TX_INORDER as its users see it: the consumer index of the Tx ring moves
- * when frames are complete, in order, over every slot once.
+ * XDP_TX_INORDER: the consumer index of the Tx ring advances on completion, in
+ * order, once per entry.
  *
- * Without arguments: copy mode on a veth pair, in a network namespace of each
- * test's own; frames are received by a socket in generic and in native mode.
- * What holds frames back and lets them overtake is a VLAN device on the pair,
- * behind which a queueing discipline has a band for each priority.
+ * By default: copy mode on a veth pair, in a network namespace per test; a
+ * socket receives in generic or native mode. A VLAN device on the pair, above a
+ * queueing discipline with one band per priority, delays and reorders packets.
  *
- * With XSK_INORDER_TX and XSK_INORDER_RX: zero-copy on these two interfaces,
- * whose ports see each other's frames (copy mode with XSK_INORDER_COPY).
- * They have two queues. XSK_INORDER_HOLD and XSK_INORDER_RELEASE are commands
- * that stop and restart completion, XSK_INORDER_REMOVE one that removes the
- * first. XSK_INORDER_FRAMES says how many frames the longer tests send.
+ * With XSK_INORDER_TX and XSK_INORDER_RX: zero-copy mode on these two
+ * interfaces, ports that receive each other's packets (copy mode with
+ * XSK_INORDER_COPY). They have two queues. XSK_INORDER_HOLD and
+ * XSK_INORDER_RELEASE are commands that stop and restart completion,
+ * XSK_INORDER_REMOVE one that removes the first interface. XSK_INORDER_FRAMES
+ * is the number of packets of the longer tests.
  */
 #define _GNU_SOURCE
 #include <net/if.h>
@@ -24,31 +24,26 @@
 
 #include "kselftest_harness.h"
 
-#include "xsk_attach_lib.h"
+#include "xsk_test.h"
 #include "xsk_fastpath.h"
 
-/* Emulated machines with a debug kernel are slow */
-#define TIMEOUT		600
-#define FRAME_LEN	1514
-#define JUMBO_MTU	9000
-#define JUMBO_LEN	9014
-/* A device above TX_DEV: its frames pass the queueing discipline of TX_DEV */
+/* A device above TX_DEV: its packets pass the queueing discipline of TX_DEV */
 #define UPPER		"xa_vlan"
 #define BANDS		3
 #define SMALL		64
 #define BAD_ADDR	0x10000000000ULL
-/* More than an skb has room for, and than a driver takes */
+/* More than the maximum of an skb, and of a driver */
 #define FRAGS_MANY	24
-/* Time in which an index that should stay would have moved */
-#define STILL_MS	100
+/* Time in which an index that must not advance would have advanced */
+#define HOLD_MS	100
 
 /*
- * struct bed - what a test stands on
- * @device: interfaces from outside, else a veth pair
- * @opts: of an in-order socket
- * @rx: an attached socket that gets what @tx sends
+ * struct tx_testbed - packets from an in-order socket to an attached one
+ * @device: interfaces of the environment, else a veth pair
+ * @opts: of the in-order socket
+ * @rx: attached socket that receives the packets of @tx
  */
-struct bed {
+struct tx_testbed {
 	bool device;
 	struct xsk_opts opts;
 	struct xsk rx, tx;
@@ -57,56 +52,44 @@ struct bed {
 
 static __u32 many(void)
 {
-	const char *frames = getenv("XSK_INORDER_FRAMES");
-
-	return frames ? atoi(frames) : 4096;
+	return env_frames("XSK_INORDER_FRAMES");
 }
 
-static __u32 load(const __u32 *index)
-{
-	return __atomic_load_n(index, __ATOMIC_ACQUIRE);
-}
-
-static void store(__u32 *index, __u32 value)
-{
-	__atomic_store_n(index, value, __ATOMIC_RELEASE);
-}
-
-/* Wait, sending, until the kernel's index is there */
+/* Transmit until the consumer index reaches @index */
 static int reaches(struct xsk *x, __u32 index)
 {
 	long long deadline = now_ms() + STALL_MS;
 	int err = 0;
 
-	while (!err && load(x->tx.consumer) != index) {
+	while (!err && load_acquire(x->tx.consumer) != index) {
 		if (now_ms() > deadline)
 			return complain(-ETIMEDOUT, "index is %u, not %u",
-					load(x->tx.consumer), index);
+					load_acquire(x->tx.consumer), index);
 		err = xsk_kick(x);
 		nap(1);
 	}
 	return err;
 }
 
-/* The index is there, and stays whatever is sent */
+/* The consumer index reaches @index and does not advance any further */
 static int stays(struct xsk *x, __u32 index)
 {
 	int err = reaches(x, index);
 	int ms;
 
-	for (ms = 0; !err && ms < STILL_MS; ms += 10) {
+	for (ms = 0; !err && ms < HOLD_MS; ms += 10) {
 		err = xsk_kick(x);
 		nap(10);
 	}
-	if (!err && load(x->tx.consumer) != index)
-		err = complain(-EBUSY, "index went on to %u from %u",
-			       load(x->tx.consumer), index);
+	if (!err && load_acquire(x->tx.consumer) != index)
+		err = complain(-EBUSY, "index advanced to %u from %u",
+			       load_acquire(x->tx.consumer), index);
 	return err;
 }
 
 static int all_done(struct xsk *x)
 {
-	int err = reaches(x, load(x->tx.producer));
+	int err = reaches(x, load_acquire(x->tx.producer));
 
 	return err ?: xsk_reap(x) < 0 ? -EIO : 0;
 }
@@ -130,7 +113,7 @@ static short writable(struct xsk *x)
 	return poll(&pfd, 1, 0) == 1 ? pfd.revents : 0;
 }
 
-/* An interface from outside may have to get its link first */
+/* An interface of the environment may have no link yet */
 static void device_up(struct __test_metadata *_metadata, const char *dev)
 {
 	ASSERT_EQ(0, run("ip link set %s up", dev));
@@ -138,7 +121,7 @@ static void device_up(struct __test_metadata *_metadata, const char *dev)
 			 dev, "grep -q LOWER_UP; do sleep 0.1; done"));
 }
 
-static void bed_make(struct __test_metadata *_metadata, struct bed *b,
+static void bed_make(struct __test_metadata *_metadata, struct tx_testbed *b,
 		     __u32 mtu)
 {
 	struct veth_opts veth = { .mtu = mtu };
@@ -158,7 +141,7 @@ static void bed_make(struct __test_metadata *_metadata, struct bed *b,
 		return;
 	}
 	if (!getenv("XSK_INORDER_COPY")) {
-		/* Some drivers have no zero-copy Tx without a program */
+		/* Some drivers have zero-copy Tx only with a program */
 		b->opts.attach = true;
 		b->opts.bind_flags = XDP_ZEROCOPY | XDP_USE_NEED_WAKEUP;
 	}
@@ -166,7 +149,7 @@ static void bed_make(struct __test_metadata *_metadata, struct bed *b,
 	device_up(_metadata, getenv("XSK_INORDER_RX"));
 }
 
-static void bed_receiver(struct __test_metadata *_metadata, struct bed *b,
+static void bed_receiver(struct __test_metadata *_metadata, struct tx_testbed *b,
 			 bool skb, __u16 bind_flags)
 {
 	struct xsk_opts opts = {
@@ -176,20 +159,20 @@ static void bed_receiver(struct __test_metadata *_metadata, struct bed *b,
 		.bind_flags = bind_flags,
 	};
 
-	/* The Tx queue whose frames arrive at queue 0 there */
+	/* The Tx queue whose packets arrive on Rx queue 0 */
 	b->opts.queue = skb;
 	ASSERT_EQ(0, xsk_create(&b->rx, &opts));
 	b->flow = (struct flow){ .tx = &b->tx, .rx = &b->rx,
 				 .max_len = FRAME_LEN };
 }
 
-static void bed_sender(struct __test_metadata *_metadata, struct bed *b)
+static void bed_sender(struct __test_metadata *_metadata, struct tx_testbed *b)
 {
 	ASSERT_EQ(0, xsk_create(&b->tx, &b->opts));
 }
 
-/* With frames of several buffers. Return: false if the driver has none */
-static bool bed_sender_sg(struct __test_metadata *_metadata, struct bed *b)
+/* With multi-buffer packets. Return: false if the driver does not support them */
+static bool bed_sender_sg(struct __test_metadata *_metadata, struct tx_testbed *b)
 {
 	int err;
 
@@ -212,8 +195,8 @@ static int release_band(int band)
 	return band_qdisc(band, "change", "release_indefinite");
 }
 
-/* Only Tx, to a device whose queueing discipline holds what it gets */
-static void bed_held(struct __test_metadata *_metadata, struct bed *b)
+/* Only Tx, to a device whose queueing discipline holds the packets */
+static void bed_held(struct __test_metadata *_metadata, struct tx_testbed *b)
 {
 	int band;
 
@@ -230,7 +213,7 @@ static void bed_held(struct __test_metadata *_metadata, struct bed *b)
 	b->opts.dev = UPPER;
 }
 
-/* Send the next frames with a priority, which is the band they wait in */
+/* Send the next packets to a band, by their priority */
 static int send_band(struct flow *f, int band, __u32 frames)
 {
 	int err;
@@ -241,12 +224,12 @@ static int send_band(struct flow *f, int band, __u32 frames)
 	return err ?: xsk_kick(f->tx);
 }
 
-static int hold(struct bed *b)
+static int hold(struct tx_testbed *b)
 {
 	return b->device ? run("%s", getenv("XSK_INORDER_HOLD")) : 0;
 }
 
-static int release(struct bed *b)
+static int release(struct tx_testbed *b)
 {
 	int err = 0, band;
 
@@ -257,7 +240,7 @@ static int release(struct bed *b)
 	return err;
 }
 
-/* Options, errors and what bind() wants; the device does not matter */
+/* Options and errors of bind() */
 
 static int set_inorder(int fd, __u32 value, socklen_t len)
 {
@@ -305,7 +288,7 @@ TEST(option)
 
 FIXTURE(bind)
 {
-	struct bed bed;
+	struct tx_testbed bed;
 };
 
 FIXTURE_SETUP(bind)
@@ -317,7 +300,7 @@ FIXTURE_TEARDOWN(bind)
 {
 }
 
-/* Opened with a shared umem, if @share is not NULL, and bound */
+/* Open and bind, with a shared umem if @share is not NULL */
 static int bind_like(struct xsk *x, struct xsk_opts opts, struct xsk *share,
 		     __u32 queue)
 {
@@ -343,7 +326,7 @@ TEST_F(bind, is_final)
 	EXPECT_EQ(1, get_inorder(x.fd));
 }
 
-/* Without completion ring, only in order; the same socket may try again */
+/* Only an in-order queue needs no completion ring; bind() can be repeated */
 TEST_F(bind, needs_no_completion_ring)
 {
 	struct xsk x;
@@ -359,8 +342,8 @@ TEST_F(bind, needs_no_completion_ring)
 	EXPECT_EQ(0, xsk_bind(&x));
 }
 
-/* A queue completes in one way, whoever comes first; queues may differ */
-TEST_F(bind, one_way_in_a_queue)
+/* The first socket sets the completion mode of a queue; queues may differ */
+TEST_F(bind, one_mode_per_queue)
 {
 	struct xsk_opts inorder = self->bed.opts, classic = inorder;
 	struct xsk first, other, wrong, right, rx_only;
@@ -372,18 +355,18 @@ TEST_F(bind, one_way_in_a_queue)
 	EXPECT_EQ(0, bind_like(&other, classic, &first, 1));
 	EXPECT_EQ(-EPROTOTYPE, bind_like(&wrong, inorder, &other, 1));
 	EXPECT_EQ(0, bind_like(&right, inorder, &first, 0));
-	/* Without Tx, it does not matter */
+	/* A socket without Tx fits both modes */
 	classic.tx = false;
 	classic.no_rx = false;
 	EXPECT_EQ(0, bind_like(&rx_only, classic, &first, 0));
-	/* A classic socket of its own queue has a completion ring, as ever */
+	/* The first socket of another queue without in-order needs the ring */
 	classic.tx = true;
 	classic.no_comp = true;
 	EXPECT_EQ(-EINVAL, bind_like(&wrong, classic, &first, 2));
 }
 
-/* A socket without Tx that asks decides for the queue: no completion ring */
-TEST_F(bind, decided_without_tx)
+/* A socket without Tx can set the mode, too */
+TEST_F(bind, mode_set_without_tx)
 {
 	struct xsk_opts inorder = self->bed.opts, classic = inorder;
 	struct xsk rx_only, tx;
@@ -396,11 +379,11 @@ TEST_F(bind, decided_without_tx)
 	EXPECT_EQ(0, bind_like(&tx, self->bed.opts, &rx_only, 0));
 }
 
-/* What completes, and when: the queueing discipline holds the frames */
+/* Completion while the queueing discipline holds packets */
 
 FIXTURE(held)
 {
-	struct bed bed;
+	struct tx_testbed bed;
 };
 
 FIXTURE_SETUP(held)
@@ -415,7 +398,7 @@ FIXTURE_TEARDOWN(held)
 
 TEST_F_TIMEOUT(held, index_moves_on_completion, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 
 	ASSERT_EQ(0, xsk_create(&b->tx, &b->opts));
 	ASSERT_EQ(0, flow_put(&b->flow, 20));
@@ -425,21 +408,21 @@ TEST_F_TIMEOUT(held, index_moves_on_completion, TIMEOUT)
 	EXPECT_EQ(0, all_done(&b->tx));
 }
 
-/* Frames that overtake others wait for them, and only their prefix counts */
-TEST_F_TIMEOUT(held, only_the_finished_prefix_counts, TIMEOUT)
+/* The index advances over the contiguous prefix of completed packets only */
+TEST_F_TIMEOUT(held, completes_contiguous_prefix, TIMEOUT)
 {
 	struct flow *f = &self->bed.flow;
 	struct xsk *x = &self->bed.tx;
 
 	ASSERT_EQ(0, xsk_create(x, &self->bed.opts));
-	ASSERT_EQ(0, send_band(f, 0, 3));	/* slots 0 to 2 */
+	ASSERT_EQ(0, send_band(f, 0, 3));	/* entries 0 to 2 */
 	ASSERT_EQ(0, send_band(f, 1, 4));	/* 3 to 6 */
 	ASSERT_EQ(0, send_band(f, 2, 2));	/* 7 and 8 */
 	ASSERT_EQ(0, send_band(f, 1, 1));	/* 9 */
 	EXPECT_EQ(0, stays(x, 0));
 	ASSERT_EQ(0, release_band(1));
 	EXPECT_EQ(0, stays(x, 0));
-	ASSERT_EQ(0, send_band(f, 1, 5));	/* 10 to 14 finish at once */
+	ASSERT_EQ(0, send_band(f, 1, 5));	/* 10 to 14 complete at once */
 	EXPECT_EQ(0, stays(x, 0));
 	ASSERT_EQ(0, release_band(0));
 	EXPECT_EQ(0, stays(x, 7));
@@ -448,8 +431,8 @@ TEST_F_TIMEOUT(held, only_the_finished_prefix_counts, TIMEOUT)
 	EXPECT_EQ(0, all_done(x));
 }
 
-/* The same round and round a small ring */
-TEST_F_TIMEOUT(held, overtaking_at_the_end_of_the_ring, TIMEOUT)
+/* The same, several times around a small ring */
+TEST_F_TIMEOUT(held, reordering_across_ring_end, TIMEOUT)
 {
 	struct flow *f = &self->bed.flow;
 	struct xsk *x = &self->bed.tx;
@@ -472,8 +455,8 @@ TEST_F_TIMEOUT(held, overtaking_at_the_end_of_the_ring, TIMEOUT)
 	}
 }
 
-/* A queueing discipline that goes drops what it holds, in any order */
-TEST_F_TIMEOUT(held, dropped_frames_count, TIMEOUT)
+/* A deleted queueing discipline drops its packets in any order */
+TEST_F_TIMEOUT(held, dropped_packets_complete, TIMEOUT)
 {
 	struct flow *f = &self->bed.flow;
 	struct xsk *x = &self->bed.tx;
@@ -487,8 +470,8 @@ TEST_F_TIMEOUT(held, dropped_frames_count, TIMEOUT)
 	EXPECT_EQ(0, all_done(x));
 }
 
-/* An invalid descriptor is done at once, but not before those before it */
-TEST_F_TIMEOUT(held, invalid_ones_wait_their_turn, TIMEOUT)
+/* An invalid descriptor completes at once, but after all entries before it */
+TEST_F_TIMEOUT(held, invalid_descriptors_in_order, TIMEOUT)
 {
 	struct flow *f = &self->bed.flow;
 	struct xsk *x = &self->bed.tx;
@@ -506,10 +489,10 @@ TEST_F_TIMEOUT(held, invalid_ones_wait_their_turn, TIMEOUT)
 	EXPECT_EQ(0, all_done(x));
 }
 
-/* The timestamp of a frame is there before the index has passed it */
-TEST_F_TIMEOUT(held, timestamp_comes_first, TIMEOUT)
+/* The timestamp of a packet is written before the index passes it */
+TEST_F_TIMEOUT(held, timestamp_before_index, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	struct xsk_tx_metadata *meta;
 	__u64 *stamp;
 	int i;
@@ -524,16 +507,16 @@ TEST_F_TIMEOUT(held, timestamp_comes_first, TIMEOUT)
 	stamp = &meta->completion.tx_timestamp;
 	EXPECT_EQ(0, *stamp);
 	ASSERT_EQ(0, release(b));
-	for (i = 0; i < STALL_MS && !load(b->tx.tx.consumer); i++)
+	for (i = 0; i < STALL_MS && !load_acquire(b->tx.tx.consumer); i++)
 		nap(1);
-	EXPECT_EQ(1, load(b->tx.tx.consumer));
+	EXPECT_EQ(1, load_acquire(b->tx.tx.consumer));
 	EXPECT_NE(0, *stamp);
 }
 
-/* No skb for want of memory: the frame waits, and none is counted twice */
+/* A packet without memory for its skb waits, and is not completed twice */
 TEST_F_TIMEOUT(held, no_memory_for_skbs, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	int sndbuf = 1;
 
 	ASSERT_EQ(0, xsk_create(&b->tx, &b->opts));
@@ -545,12 +528,12 @@ TEST_F_TIMEOUT(held, no_memory_for_skbs, TIMEOUT)
 	EXPECT_EQ(EAGAIN, errno);
 	ASSERT_EQ(0, release(b));
 	EXPECT_EQ(0, all_done(&b->tx));
-	EXPECT_EQ(100, load(b->tx.tx.consumer));
+	EXPECT_EQ(100, load_acquire(b->tx.tx.consumer));
 	EXPECT_EQ(0, invalid_descs(&b->tx));
 }
 
-/* POLLOUT: at least half of the ring is complete */
-TEST_F_TIMEOUT(held, pollout_means_complete, TIMEOUT)
+/* POLLOUT requires that at least half of the ring is complete */
+TEST_F_TIMEOUT(held, pollout_on_completion, TIMEOUT)
 {
 	struct flow *f = &self->bed.flow;
 	struct xsk *x = &self->bed.tx;
@@ -564,16 +547,16 @@ TEST_F_TIMEOUT(held, pollout_means_complete, TIMEOUT)
 	EXPECT_EQ(0, stays(x, 0));
 	EXPECT_EQ(0, writable(x));
 	ASSERT_EQ(0, send_band(f, 1, SMALL / 2 - 1));
-	/* Full: the kernel took all, and the ring has no slot for another */
+	/* Full: the kernel consumed all descriptors, none is complete */
 	EXPECT_EQ(-ENOSPC, flow_put(f, 1));
 	ASSERT_EQ(0, release_band(1));
 	EXPECT_EQ(0, stays(x, 0));
 	EXPECT_EQ(0, writable(x));
-	EXPECT_EQ(0, poll(&pfd, 1, STILL_MS));
+	EXPECT_EQ(0, poll(&pfd, 1, HOLD_MS));
 
-	/* Someone who sleeps is woken up */
+	/* A sleeping poll() returns */
 	if (!fork()) {
-		nap(STILL_MS);
+		nap(HOLD_MS);
 		_exit(release_band(0) ? 1 : 0);
 	}
 	EXPECT_EQ(1, poll(&pfd, 1, STALL_MS));
@@ -581,8 +564,8 @@ TEST_F_TIMEOUT(held, pollout_means_complete, TIMEOUT)
 	EXPECT_EQ(0, all_done(x));
 }
 
-/* poll() alone sends a full ring, whatever is invalid in it */
-TEST_F_TIMEOUT(held, poll_sends_past_invalid_ones, TIMEOUT)
+/* poll() transmits a full ring with invalid descriptors */
+TEST_F_TIMEOUT(held, poll_skips_invalid, TIMEOUT)
 {
 	struct flow *f = &self->bed.flow;
 	struct xsk *x = &self->bed.tx;
@@ -596,10 +579,10 @@ TEST_F_TIMEOUT(held, poll_sends_past_invalid_ones, TIMEOUT)
 		xsk_put(x, BAD_ADDR, 60, 0);
 	ASSERT_EQ(0, flow_put(f, SMALL / 2));
 	EXPECT_EQ(1, poll(&pfd, 1, STALL_MS));
-	EXPECT_LE(SMALL / 2, load(x->tx.consumer));
+	EXPECT_LE(SMALL / 2, load_acquire(x->tx.consumer));
 }
 
-/* Each socket of a queue sees its own completions only */
+/* Sockets of one queue complete independently */
 TEST_F_TIMEOUT(held, sockets_of_one_queue, TIMEOUT)
 {
 	struct flow f[3] = {};
@@ -624,10 +607,10 @@ TEST_F_TIMEOUT(held, sockets_of_one_queue, TIMEOUT)
 		EXPECT_EQ(0, all_done(&x[i]));
 }
 
-/* A socket that is closed leaves its frames alone, also to a new one */
-TEST_F_TIMEOUT(held, closed_with_frames_in_flight, TIMEOUT)
+/* Packets of a closed socket do not complete in a new one */
+TEST_F_TIMEOUT(held, closed_with_packets_in_flight, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	struct xsk old;
 
 	ASSERT_EQ(0, xsk_create(&old, &b->opts));
@@ -646,10 +629,10 @@ TEST_F_TIMEOUT(held, closed_with_frames_in_flight, TIMEOUT)
 	EXPECT_EQ(0, stays(&b->tx, 4));
 }
 
-/* One of those that share a queue is closed; another one comes */
-TEST_F_TIMEOUT(held, closed_beside_others, TIMEOUT)
+/* A socket that shares a queue is closed, and another one is bound */
+TEST_F_TIMEOUT(held, closed_while_others_send, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	struct flow f[3] = {};
 	struct xsk x[3];
 	__u32 i;
@@ -673,9 +656,9 @@ TEST_F_TIMEOUT(held, closed_beside_others, TIMEOUT)
 	EXPECT_EQ(0, stays(&x[2], 7));
 }
 
-TEST_F_TIMEOUT(held, killed_with_frames_in_flight, TIMEOUT)
+TEST_F_TIMEOUT(held, killed_with_packets_in_flight, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	int status;
 	pid_t pid;
 
@@ -690,7 +673,7 @@ TEST_F_TIMEOUT(held, killed_with_frames_in_flight, TIMEOUT)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	ASSERT_TRUE(WIFSIGNALED(status));
 
-	/* The queue of a generic device is free once its frames are */
+	/* In copy mode, the pool of the queue lives until its skbs are freed */
 	ASSERT_EQ(0, release(b));
 	ASSERT_EQ(0, xsk_create(&b->tx, &b->opts));
 	EXPECT_EQ(0, stays(&b->tx, 0));
@@ -698,7 +681,7 @@ TEST_F_TIMEOUT(held, killed_with_frames_in_flight, TIMEOUT)
 	EXPECT_EQ(0, stays(&b->tx, 10));
 }
 
-/* The kernel has its own indices; what it took is not read again */
+/* The kernel keeps its own indices, and reads each descriptor once */
 TEST_F_TIMEOUT(held, hostile_indices, TIMEOUT)
 {
 	struct flow *f = &self->bed.flow;
@@ -711,17 +694,17 @@ TEST_F_TIMEOUT(held, hostile_indices, TIMEOUT)
 	ASSERT_EQ(0, send_band(f, 0, 10));
 	EXPECT_EQ(0, stays(x, 0));
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
-		store(x->tx.producer, 10 + wrong[i]);
+		store_release(x->tx.producer, 10 + wrong[i]);
 		for (j = 0; j < 20; j++)
 			xsk_kick(x);
-		EXPECT_EQ(0, load(x->tx.consumer));
+		EXPECT_EQ(0, load_acquire(x->tx.consumer));
 	}
-	store(x->tx.producer, 10);
-	/* Descriptors in flight are rewritten, and the consumer index */
+	store_release(x->tx.producer, 10);
+	/* Overwrite descriptors in flight and the consumer index */
 	for (i = 0; i < 10; i++)
 		memset((struct xdp_desc *)x->tx.descs + i, 0xff,
 		       sizeof(struct xdp_desc));
-	store(x->tx.consumer, 3000);
+	store_release(x->tx.consumer, 3000);
 	ASSERT_EQ(0, release_band(0));
 	EXPECT_EQ(0, reaches(x, 10));
 	EXPECT_EQ(0, invalid_descs(x));
@@ -730,11 +713,11 @@ TEST_F_TIMEOUT(held, hostile_indices, TIMEOUT)
 	EXPECT_EQ(0, stays(x, 210));
 }
 
-/* Content and order, at both ends: RX_DEV in generic and native mode */
+/* Packets from end to end: RX_DEV in generic and native mode */
 
 FIXTURE(through)
 {
-	struct bed bed;
+	struct tx_testbed bed;
 };
 
 FIXTURE_VARIANT(through)
@@ -767,54 +750,54 @@ FIXTURE_TEARDOWN(through)
 
 TEST_F_TIMEOUT(through, many_frames, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 
 	b->opts.no_comp = false;
 	bed_sender(_metadata, b);
 	EXPECT_EQ(0, flow_transfer(&b->flow, many(), true));
 	EXPECT_EQ(0, all_done(&b->tx));
-	EXPECT_EQ(many(), load(b->tx.tx.consumer));
+	EXPECT_EQ(many(), load_acquire(b->tx.tx.consumer));
 	EXPECT_EQ(0, xsk_held(&b->tx));
 	EXPECT_EQ(0, invalid_descs(&b->tx));
-	/* A completion ring is allowed, and nothing is in it */
-	EXPECT_EQ(0, load(b->tx.comp.producer));
+	/* A completion ring is allowed and stays empty */
+	EXPECT_EQ(0, load_acquire(b->tx.comp.producer));
 }
 
 TEST_F_TIMEOUT(through, ring_of_64, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 
 	b->opts.tx_size = 64;
 	bed_sender(_metadata, b);
 	EXPECT_EQ(0, flow_transfer(&b->flow, many(), true));
 	EXPECT_EQ(0, all_done(&b->tx));
-	EXPECT_EQ(many(), load(b->tx.tx.consumer));
+	EXPECT_EQ(many(), load_acquire(b->tx.tx.consumer));
 }
 
-/* Once round it: mostly with what is cheap, then with frames */
+/* Once around: with invalid descriptors if they are faster, then with packets */
 TEST_F_TIMEOUT(through, ring_of_32768, TIMEOUT)
 {
-	struct bed *b = &self->bed;
-	__u32 cheap = b->device ? 32768 - 500 : 0;
-	__u32 frames = 32768 + 500 - cheap;
+	struct tx_testbed *b = &self->bed;
+	__u32 skipped = b->device ? 32768 - 500 : 0;
+	__u32 frames = 32768 + 500 - skipped;
 
 	b->opts.tx_size = 32768;
 	b->flow.max_len = 128;
 	bed_sender(_metadata, b);
-	/* Zero-copy steps over many at a time, copy mode over one */
-	while (*b->tx.tx.producer < cheap)
+	/* Zero-copy mode skips many at a time, copy mode one */
+	while (*b->tx.tx.producer < skipped)
 		xsk_put(&b->tx, BAD_ADDR, 60, 0);
 	EXPECT_EQ(0, all_done(&b->tx));
 	EXPECT_EQ(0, flow_transfer(&b->flow, frames, true));
 	EXPECT_EQ(0, all_done(&b->tx));
-	EXPECT_EQ(cheap + frames, load(b->tx.tx.consumer));
-	EXPECT_EQ(cheap, invalid_descs(&b->tx));
+	EXPECT_EQ(skipped + frames, load_acquire(b->tx.tx.consumer));
+	EXPECT_EQ(skipped, invalid_descs(&b->tx));
 }
 
 /* Invalid descriptors: alone, first, in the middle, last, in every batch */
 TEST_F_TIMEOUT(through, invalid_descriptors, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	__u32 i, invalid = 0;
 
 	bed_sender(_metadata, b);
@@ -835,30 +818,30 @@ TEST_F_TIMEOUT(through, invalid_descriptors, TIMEOUT)
 	EXPECT_EQ(0, xsk_held(&b->tx));
 }
 
-TEST_F_TIMEOUT(through, frames_of_several_buffers, TIMEOUT)
+TEST_F_TIMEOUT(through, multi_buffer, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 
 	b->opts.tx_part = 400;
 	if (!bed_sender_sg(_metadata, b))
-		SKIP(return, "the driver has no such frames");
+		SKIP(return, "the driver has no multi-buffer Tx");
 	EXPECT_EQ(0, flow_transfer(&b->flow, many() / 4, true));
 	EXPECT_EQ(0, all_done(&b->tx));
 	EXPECT_EQ(0, xsk_held(&b->tx));
 	EXPECT_EQ(0, invalid_descs(&b->tx));
 }
 
-/* What comes behind an invalid descriptor of a frame is no frame by itself */
-TEST_F_TIMEOUT(through, the_rest_of_a_bad_frame, TIMEOUT)
+/* The rest of a packet after an invalid descriptor is no packet of its own */
+TEST_F_TIMEOUT(through, rest_of_invalid_packet, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	__u32 index = 0;
 	int i;
 
 	if (!bed_sender_sg(_metadata, b))
-		SKIP(return, "the driver has no such frames");
+		SKIP(return, "the driver has no multi-buffer Tx");
 	for (i = 0; i < 5; i++) {
-		/* It looks like one */
+		/* It resembles one */
 		memset(b->tx.umem->area, 0xff, 12);
 		xsk_put(&b->tx, 0, 60, XDP_PKT_CONTD);
 		xsk_put(&b->tx, BAD_ADDR, 60, XDP_PKT_CONTD);
@@ -873,10 +856,10 @@ TEST_F_TIMEOUT(through, the_rest_of_a_bad_frame, TIMEOUT)
 	EXPECT_EQ(0, all_done(&b->tx));
 }
 
-/* A whole ring of them, and a frame behind */
-TEST_F_TIMEOUT(through, nothing_but_invalid, TIMEOUT)
+/* A whole ring of invalid descriptors and one packet */
+TEST_F_TIMEOUT(through, only_invalid_descriptors, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	__u32 round, i;
 
 	bed_sender(_metadata, b);
@@ -892,7 +875,7 @@ TEST_F_TIMEOUT(through, nothing_but_invalid, TIMEOUT)
 
 TEST_F_TIMEOUT(through, sockets_of_one_queue, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	struct flow other = {};
 	struct xsk second;
 	struct xsk_opts opts;
@@ -907,7 +890,7 @@ TEST_F_TIMEOUT(through, sockets_of_one_queue, TIMEOUT)
 	opts.bind_flags = 0;
 	ASSERT_EQ(0, xsk_create(&second, &opts));
 
-	/* In turns, so that the order between them is known, too */
+	/* Alternating, so that the order between the sockets is known, too */
 	for (i = 0; i < 40; i++) {
 		n = 1 + i % 3;
 		ASSERT_EQ(0, flow_transfer(&b->flow, n, true));
@@ -919,9 +902,10 @@ TEST_F_TIMEOUT(through, sockets_of_one_queue, TIMEOUT)
 	}
 	EXPECT_EQ(0, all_done(&b->tx));
 	EXPECT_EQ(0, all_done(&second));
-	EXPECT_EQ(160, load(b->tx.tx.consumer) + load(second.tx.consumer));
+	EXPECT_EQ(160, load_acquire(b->tx.tx.consumer) +
+		       load_acquire(second.tx.consumer));
 
-	/* Both at once: order is known for each only */
+	/* At the same time: only the order per socket is known */
 	ASSERT_EQ(0, flow_put(&b->flow, 60));
 	other = b->flow;
 	other.tx = &second;
@@ -929,15 +913,16 @@ TEST_F_TIMEOUT(through, sockets_of_one_queue, TIMEOUT)
 	ASSERT_EQ(0, flow_put(&other, 60));
 	EXPECT_EQ(0, all_done(&b->tx));
 	EXPECT_EQ(0, all_done(&second));
-	EXPECT_EQ(281, load(b->tx.tx.consumer) + load(second.tx.consumer));
+	EXPECT_EQ(281, load_acquire(b->tx.tx.consumer) +
+		       load_acquire(second.tx.consumer));
 	EXPECT_EQ(1, invalid_descs(&second));
 	EXPECT_EQ(0, invalid_descs(&b->tx));
 }
 
-/* The device goes down: what is in flight completes, the rest waits */
+/* The device is set down: packets in flight complete, the others wait */
 TEST_F_TIMEOUT(through, device_down, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 
 	bed_sender(_metadata, b);
 	EXPECT_EQ(0, flow_transfer(&b->flow, 100, true));
@@ -945,20 +930,20 @@ TEST_F_TIMEOUT(through, device_down, TIMEOUT)
 	ASSERT_EQ(0, run("ip link set %s down", b->opts.dev));
 	ASSERT_EQ(0, flow_put(&b->flow, 10));
 	EXPECT_EQ(-ENETDOWN, xsk_kick(&b->tx));
-	EXPECT_EQ(100, load(b->tx.tx.consumer));
+	EXPECT_EQ(100, load_acquire(b->tx.tx.consumer));
 	device_up(_metadata, b->opts.dev);
 	device_up(_metadata, b->rx.opts.dev);
 	EXPECT_EQ(0, all_done(&b->tx));
 	EXPECT_EQ(0, receive_all(&b->flow));
 }
 
-/* No carrier: frames are dropped, and their slots complete */
+/* No carrier: packets are dropped and complete */
 TEST_F_TIMEOUT(through, peer_down, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 
 	if (b->device)
-		SKIP(return, "a port sends without a link, or waits");
+		SKIP(return, "a port transmits without a link, or waits");
 	bed_sender(_metadata, b);
 	ASSERT_EQ(0, run("ip link set %s down", b->rx.opts.dev));
 	ASSERT_EQ(0, flow_put(&b->flow, 100));
@@ -969,10 +954,10 @@ TEST_F_TIMEOUT(through, peer_down, TIMEOUT)
 	EXPECT_EQ(0, all_done(&b->tx));
 }
 
-/* In flight in the device: the commands of the environment hold them */
+/* The device holds the packets, by the commands of the environment */
 TEST_F_TIMEOUT(through, held_by_the_device, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	__u32 done;
 
 	if (!b->device || !getenv("XSK_INORDER_HOLD"))
@@ -984,25 +969,25 @@ TEST_F_TIMEOUT(through, held_by_the_device, TIMEOUT)
 	ASSERT_EQ(0, flow_put(&b->flow, 20));
 	xsk_put(&b->tx, BAD_ADDR, 60, 0);
 	EXPECT_EQ(0, stays(&b->tx, 50));
-	/* The kernel does not look at what it took */
+	/* The kernel does not read consumed descriptors again */
 	done = 50;
 	while (done != *b->tx.tx.producer)
 		memset((struct xdp_desc *)b->tx.tx.descs + done++, 0xff,
 		       sizeof(struct xdp_desc));
-	store(b->tx.tx.consumer, 12345);
-	store(b->tx.tx.producer, 30);
+	store_release(b->tx.tx.consumer, 12345);
+	store_release(b->tx.tx.producer, 30);
 	xsk_kick(&b->tx);
-	store(b->tx.tx.producer, 71);
+	store_release(b->tx.tx.producer, 71);
 	ASSERT_EQ(0, release(b));
 	EXPECT_EQ(0, stays(&b->tx, 71));
 	EXPECT_EQ(0, all_done(&b->tx));
 	EXPECT_EQ(0, receive_all(&b->flow));
 }
 
-/* As many changes between valid and invalid as the kernel can note, and more */
-TEST_F_TIMEOUT(through, held_in_pieces, TIMEOUT)
+/* More changes between valid and invalid than the kernel can record */
+TEST_F_TIMEOUT(through, held_alternating_with_invalid, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	__u32 i;
 
 	if (!b->device || !getenv("XSK_INORDER_HOLD"))
@@ -1018,15 +1003,15 @@ TEST_F_TIMEOUT(through, held_in_pieces, TIMEOUT)
 	EXPECT_EQ(0, stays(&b->tx, 0));
 	ASSERT_EQ(0, release(b));
 	EXPECT_EQ(0, all_done(&b->tx));
-	EXPECT_EQ(800, load(b->tx.tx.consumer));
+	EXPECT_EQ(800, load_acquire(b->tx.tx.consumer));
 	EXPECT_EQ(400, invalid_descs(&b->tx));
 	EXPECT_EQ(0, receive_all(&b->flow));
 }
 
-/* A full device: the rest waits, in copy mode with NETDEV_TX_BUSY */
+/* A full device: packets wait, in copy mode after NETDEV_TX_BUSY */
 TEST_F_TIMEOUT(through, full_device, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	int sndbuf = 16 << 20;
 	__u32 i;
 
@@ -1051,10 +1036,10 @@ TEST_F_TIMEOUT(through, full_device, TIMEOUT)
 	EXPECT_EQ(0, invalid_descs(&b->tx));
 }
 
-/* Closed with frames in the device, and opened again */
+/* Close while the device holds packets, and open again */
 TEST_F_TIMEOUT(through, closed_while_held, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	int i;
 
 	if (!b->device || !getenv("XSK_INORDER_HOLD"))
@@ -1068,8 +1053,8 @@ TEST_F_TIMEOUT(through, closed_while_held, TIMEOUT)
 		xsk_close(&b->tx);
 		ASSERT_EQ(0, release(b));
 	}
-	/* What is still under way of them may arrive or not */
-	nap(STILL_MS);
+	/* Packets still in flight may arrive or not */
+	nap(HOLD_MS);
 	bed_sender(_metadata, b);
 	b->flow.sent = 0;
 	EXPECT_EQ(0, stays(&b->tx, 0));
@@ -1077,10 +1062,10 @@ TEST_F_TIMEOUT(through, closed_while_held, TIMEOUT)
 	EXPECT_EQ(0, all_done(&b->tx));
 }
 
-/* A reset, or the end of the device, with frames in it */
+/* The device is set down while it holds packets */
 TEST_F_TIMEOUT(through, down_while_held, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 
 	if (!b->device || !getenv("XSK_INORDER_HOLD"))
 		SKIP(return, "needs XSK_INORDER_HOLD");
@@ -1089,8 +1074,8 @@ TEST_F_TIMEOUT(through, down_while_held, TIMEOUT)
 	ASSERT_EQ(0, flow_put(&b->flow, 30));
 	EXPECT_EQ(0, stays(&b->tx, 0));
 	ASSERT_EQ(0, run("ip link set %s down", b->opts.dev));
-	/* Not sent, perhaps, but complete */
-	EXPECT_EQ(30, load(b->tx.tx.consumer));
+	/* Complete, whether they were transmitted or not */
+	EXPECT_EQ(30, load_acquire(b->tx.tx.consumer));
 	ASSERT_EQ(0, release(b));
 	device_up(_metadata, b->opts.dev);
 	device_up(_metadata, b->rx.opts.dev);
@@ -1099,13 +1084,13 @@ TEST_F_TIMEOUT(through, down_while_held, TIMEOUT)
 	EXPECT_EQ(0, xsk_held(&b->tx));
 	ASSERT_EQ(0, flow_put(&b->flow, 100));
 	EXPECT_EQ(0, all_done(&b->tx));
-	EXPECT_EQ(130, load(b->tx.tx.consumer));
+	EXPECT_EQ(130, load_acquire(b->tx.tx.consumer));
 }
 
-/* The device goes for good, with frames in it */
+/* The device is removed while it holds packets */
 TEST_F_TIMEOUT(through, removed_while_held, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 
 	if (!getenv("XSK_INORDER_REMOVE"))
 		SKIP(return, "needs XSK_INORDER_REMOVE");
@@ -1114,15 +1099,15 @@ TEST_F_TIMEOUT(through, removed_while_held, TIMEOUT)
 	ASSERT_EQ(0, flow_put(&b->flow, 30));
 	EXPECT_EQ(0, stays(&b->tx, 0));
 	ASSERT_EQ(0, run("%s", getenv("XSK_INORDER_REMOVE")));
-	EXPECT_EQ(30, load(b->tx.tx.consumer));
+	EXPECT_EQ(30, load_acquire(b->tx.tx.consumer));
 	EXPECT_EQ(-ENXIO, xsk_kick(&b->tx));
 }
 
-/* Frames of several buffers */
+/* Multi-buffer packets */
 
 FIXTURE(jumbo)
 {
-	struct bed bed;
+	struct tx_testbed bed;
 };
 
 FIXTURE_SETUP(jumbo)
@@ -1138,7 +1123,7 @@ FIXTURE_TEARDOWN(jumbo)
 
 TEST_F_TIMEOUT(jumbo, frames, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 
 	bed_sender(_metadata, b);
 	EXPECT_EQ(0, flow_transfer(&b->flow, many() / 8, true));
@@ -1155,10 +1140,10 @@ static void put_frags(struct xsk *x, __u32 count, __u32 bad)
 			i < count - 1 ? XDP_PKT_CONTD : 0);
 }
 
-/* Frames that cannot be sent, at each of their descriptors */
-TEST_F_TIMEOUT(jumbo, bad_frames, TIMEOUT)
+/* Packets with one invalid descriptor, at each position */
+TEST_F_TIMEOUT(jumbo, invalid_packets, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 	__u32 bad, index = 0;
 
 	b->flow.max_len = FRAME_LEN;
@@ -1169,45 +1154,35 @@ TEST_F_TIMEOUT(jumbo, bad_frames, TIMEOUT)
 		EXPECT_EQ(4 * (bad + 1), invalid_descs(&b->tx));
 		ASSERT_EQ(0, flow_transfer(&b->flow, 1, true));
 		ASSERT_EQ(0, all_done(&b->tx));
-		EXPECT_EQ(++index, load(b->tx.tx.consumer));
+		EXPECT_EQ(++index, load_acquire(b->tx.tx.consumer));
 	}
 }
 
-/* More descriptors than a frame can have */
+/* More descriptors than the maximum of a packet */
 TEST_F_TIMEOUT(jumbo, too_many_descriptors, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct tx_testbed *b = &self->bed;
 
 	b->flow.max_len = FRAME_LEN;
 	bed_sender(_metadata, b);
 	put_frags(&b->tx, FRAGS_MANY, FRAGS_MANY);
 	ASSERT_EQ(0, flow_transfer(&b->flow, 10, true));
 	EXPECT_EQ(0, all_done(&b->tx));
-	EXPECT_EQ(FRAGS_MANY + 10, load(b->tx.tx.consumer));
+	EXPECT_EQ(FRAGS_MANY + 10, load_acquire(b->tx.tx.consumer));
 	EXPECT_EQ(FRAGS_MANY, invalid_descs(&b->tx));
-	/* Without its end, and then it comes */
+	/* First without the last descriptor, then with it */
 	put_frags(&b->tx, FRAGS_MANY, FRAGS_MANY);
-	store(b->tx.tx.producer, *b->tx.tx.producer - 1);
+	store_release(b->tx.tx.producer, *b->tx.tx.producer - 1);
 	EXPECT_EQ(0, stays(&b->tx, 2 * FRAGS_MANY + 10 - 1));
-	store(b->tx.tx.producer, *b->tx.tx.producer + 1);
+	store_release(b->tx.tx.producer, *b->tx.tx.producer + 1);
 	ASSERT_EQ(0, flow_transfer(&b->flow, 10, true));
 	EXPECT_EQ(0, all_done(&b->tx));
-	EXPECT_EQ(2 * FRAGS_MANY + 20, load(b->tx.tx.consumer));
-}
-
-static bool kernel_has_inorder(void)
-{
-	int fd = socket(AF_XDP, SOCK_RAW, 0);
-	__u64 features = 0;
-
-	xsk_fastpath__features(fd, &features);
-	close(fd);
-	return features & XDP_FASTPATH_F_INORDER;
+	EXPECT_EQ(2 * FRAGS_MANY + 20, load_acquire(b->tx.tx.consumer));
 }
 
 /*
- * The built-in program on a device from outside, for as long as the tests run:
- * drivers reset their port for the first program and after the last one.
+ * Keep the built-in program on an interface of the environment while the tests
+ * run: drivers reset the port for the first program and after the last one.
  */
 static int keep_program(struct xsk *x, const char *dev)
 {
@@ -1224,7 +1199,7 @@ static int keep_program(struct xsk *x, const char *dev)
 	return xsk_create(x, &opts);
 }
 
-/* Programs on both devices, which lose frames until the resets are over */
+/* On both devices; they drop packets until the resets are over */
 static int keep_programs(struct xsk keep[2])
 {
 	struct flow f = { .tx = &keep[0], .max_len = FRAME_LEN };
@@ -1253,7 +1228,7 @@ int main(int argc, char **argv)
 
 	if (geteuid())
 		ksft_exit_skip("needs root\n");
-	if (!kernel_has_inorder())
+	if (!kernel_has(XDP_FASTPATH_F_INORDER))
 		ksft_exit_skip("this kernel has no XDP_TX_INORDER\n");
 	if (device && keep_programs(keep))
 		ksft_exit_fail_msg("no program on the devices\n");

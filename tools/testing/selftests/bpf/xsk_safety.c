@@ -12,37 +12,19 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/if_link.h>
 #include <linux/if_tun.h>
 #include <linux/rtnetlink.h>
 #include <linux/xdp_diag.h>
-#include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
-#include "kselftest_harness.h"
+#include "xsk_test_fixture.h"
 
-#include "xsk_attach_lib.h"
-#include "xsk_attach_progs.skel.h"
-
-#define TIMEOUT		600
-#define FRAME_LEN	1514
-#define SOME		64
 #define TAP_DEV		"xa_tap"
-
-static __u32 many(void)
-{
-	const char *frames = getenv("XSK_ATTACH_FRAMES");
-
-	return frames ? atoi(frames) : 4096;
-}
 
 /* Return: true if @dev is bound to driver @name */
 static bool driver_is(const char *dev, const char *name)
@@ -53,78 +35,12 @@ static bool driver_is(const char *dev, const char *name)
 	return realpath(link, path) && !strcmp(basename(path), name);
 }
 
-static __u32 load(const __u32 *index)
-{
-	return __atomic_load_n(index, __ATOMIC_ACQUIRE);
-}
-
-static void store(__u32 *index, __u32 value)
-{
-	__atomic_store_n(index, value, __ATOMIC_RELEASE);
-}
-
-static void expect_attached(struct __test_metadata *_metadata,
-			    const struct xsk *x, __u32 flags, __u32 reason)
-{
-	struct xdp_attach attach;
-
-	ASSERT_EQ(0, xsk_query(x, &attach));
-	EXPECT_EQ(XDP_ATTACH_S_ACTIVE, attach.state);
-	EXPECT_EQ(flags, attach.flags);
-	EXPECT_EQ(reason, attach.reason);
-}
-
-static void expect_shadowed(struct __test_metadata *_metadata,
-			    const struct xsk *x, __u32 prog)
-{
-	struct xdp_attach attach;
-
-	ASSERT_EQ(0, xsk_query(x, &attach));
-	EXPECT_EQ(XDP_ATTACH_S_SHADOWED, attach.state);
-	EXPECT_EQ(prog, attach.prog_id);
-}
-
-/* bind() fails with @err, and getsockopt() reports @reason */
-static void expect_refusal(struct __test_metadata *_metadata,
-			   const struct xsk_opts *opts, int err, __u32 reason)
-{
-	struct xdp_attach attach;
-	struct xsk x;
-
-	ASSERT_EQ(0, xsk_open(&x, opts));
-	EXPECT_EQ(err, xsk_bind_soon(&x));
-	ASSERT_EQ(0, xsk_query(&x, &attach));
-	EXPECT_EQ(XDP_ATTACH_S_REQUESTED, attach.state);
-	EXPECT_EQ(reason, attach.reason);
-	xsk_close(&x);
-}
-
-static struct xsk_attach_progs *progs_load(bool kfunc)
-{
-	struct xsk_attach_progs *skel = xsk_attach_progs__open();
-
-	if (!skel)
-		return NULL;
-	bpf_program__set_autoload(skel->progs.xsk_redirect_stale, kfunc);
-	if (!xsk_attach_progs__load(skel))
-		return skel;
-	xsk_attach_progs__destroy(skel);
-	return NULL;
-}
-
-static int xskmap_set(const struct xsk_attach_progs *skel, const struct xsk *x)
+static int xskmap_set(const struct xsk_test_progs *skel, const struct xsk *x)
 {
 	__u32 key = 0;
 
 	return bpf_map_update_elem(bpf_map__fd(skel->maps.sockets), &key,
 				   &x->fd, BPF_ANY);
-}
-
-static int prog_attach(const char *dev, const struct bpf_program *prog,
-		       __u32 flags)
-{
-	return bpf_xdp_attach(if_nametoindex(dev), bpf_program__fd(prog), flags,
-			      NULL);
 }
 
 /*
@@ -368,7 +284,7 @@ static void writers_run(struct __test_metadata *_metadata, struct tap *t)
 		ASSERT_EQ(0, pthread_create(&w[i].thread, NULL, writer_run,
 					    &w[i]));
 	}
-	while (load(&t->running)) {
+	while (load_acquire(&t->running)) {
 		n = writers_recv(w, &t->rx);
 		ASSERT_LE(0, n);
 		xsk_refill(&t->rx);
@@ -434,13 +350,13 @@ TEST_F_TIMEOUT(tap, writers_xskmap, TIMEOUT)
 {
 	struct tap *t = &self->tap;
 	struct xsk_opts opts = { .dev = TAP_DEV, .bind_flags = XDP_COPY };
-	struct xsk_attach_progs *skel;
+	struct xsk_test_progs *skel;
 
 	if (access("/dev/net/tun", F_OK))
 		SKIP(return, "no tap devices");
 	ASSERT_EQ(0, netns_enter());
 	tap_create(_metadata, t, variant->flags);
-	skel = progs_load(false);
+	skel = progs_load(NULL);
 	ASSERT_NE(NULL, skel);
 	ASSERT_EQ(0, xsk_create(&t->rx, &opts));
 	ASSERT_EQ(0, xskmap_set(skel, &t->rx));
@@ -475,54 +391,17 @@ TEST_F_TIMEOUT(tap, refuses_native_mode, TIMEOUT)
 
 /* Frames from TX_DEV to RX_DEV, in one mode of XDP */
 
-struct bed {
-	struct xsk_opts opts;
-	bool skb, zc;
-	__u32 xdp_flags;
-	struct xsk rx, tx;
-	struct flow flow;
-	struct stack stack;
-	struct xsk_attach_progs *skel;
-};
-
-static void bed_make(struct __test_metadata *_metadata, struct bed *b,
+static bool bed_copy(struct __test_metadata *_metadata, struct testbed *b,
 		     bool skb, bool zc)
 {
-	struct veth_opts veth = {};
-
-	if (zc && !with_ports())
-		SKIP(return, "needs XSK_ATTACH_TX and XSK_ATTACH_RX");
-	if (zc) {
-		ASSERT_EQ(0, ports_take(false));
-	} else {
-		ASSERT_EQ(0, netns_enter());
-		ASSERT_EQ(0, veth_create(&veth));
-	}
-	b->skb = skb;
-	b->zc = zc;
-	b->xdp_flags = skb ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
-	b->opts.dev = RX_DEV;
+	if (!bed_make(_metadata, b, skb, zc, false))
+		return false;
 	b->opts.bind_flags = zc ? XDP_ZEROCOPY : XDP_COPY;
-}
-
-static void bed_sender(struct __test_metadata *_metadata, struct bed *b)
-{
-	struct xsk_opts opts = {
-		.dev = TX_DEV,
-		/* In generic mode, veth counts the queue from one */
-		.queue = b->skb,
-		.no_rx = true,
-		.tx = true,
-		.bind_flags = XDP_COPY | XDP_USE_SG,
-	};
-
-	ASSERT_EQ(0, xsk_create(&b->tx, &opts));
-	b->flow.tx = &b->tx;
-	b->flow.max_len = FRAME_LEN;
+	return true;
 }
 
 /* Attach a program. A port drops frames for some time after the reset. */
-static void bed_attach(struct __test_metadata *_metadata, struct bed *b,
+static void bed_attach(struct __test_metadata *_metadata, struct testbed *b,
 		       const struct bpf_program *prog)
 {
 	const __u64 *seen = &b->skel->bss->seen;
@@ -547,7 +426,7 @@ static void bed_attach(struct __test_metadata *_metadata, struct bed *b,
 
 FIXTURE(xskmap)
 {
-	struct bed bed;
+	struct testbed bed;
 };
 
 FIXTURE_VARIANT(xskmap)
@@ -571,7 +450,7 @@ FIXTURE_VARIANT_ADD(xskmap, zc)
 
 FIXTURE_SETUP(xskmap)
 {
-	bed_make(_metadata, &self->bed, variant->skb, variant->zc);
+	bed_copy(_metadata, &self->bed, variant->skb, variant->zc);
 }
 
 FIXTURE_TEARDOWN(xskmap)
@@ -581,13 +460,12 @@ FIXTURE_TEARDOWN(xskmap)
 /* Frames for a socket without an Rx ring are dropped */
 TEST_F_TIMEOUT(xskmap, socket_without_rx, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 	char frame[FRAME_MAX];
 
 	b->opts.no_rx = true;
 	b->opts.tx = true;
-	b->skel = progs_load(false);
-	ASSERT_NE(NULL, b->skel);
+	bed_load(_metadata, b, NULL);
 	ASSERT_EQ(0, stack_open(&b->stack, RX_DEV));
 	bed_sender(_metadata, b);
 	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
@@ -603,12 +481,11 @@ TEST_F_TIMEOUT(xskmap, socket_without_rx, TIMEOUT)
 /* Without an attached socket, bpf_xsk_redirect() clears the redirect info */
 TEST_F_TIMEOUT(xskmap, miss_clears_redirect, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 
 	if (!kernel_has_attach())
 		SKIP(return, "this kernel has no XDP_ATTACH");
-	b->skel = progs_load(true);
-	ASSERT_NE(NULL, b->skel);
+	bed_load(_metadata, b, "xsk_redirect_stale");
 	bed_sender(_metadata, b);
 	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
 	ASSERT_EQ(0, xskmap_set(b->skel, &b->rx));
@@ -626,7 +503,7 @@ TEST_F_TIMEOUT(xskmap, miss_clears_redirect, TIMEOUT)
 
 FIXTURE(bonds)
 {
-	struct bed bed;
+	struct testbed bed;
 	const char *top;
 };
 
@@ -648,16 +525,15 @@ FIXTURE_VARIANT_ADD(bonds, nested)
 FIXTURE_SETUP(bonds)
 {
 	static const char * const bonds[] = { "xa_bond0", "xa_bond1" };
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 	int i;
 
 	if (!kernel_has_attach())
 		SKIP(return, "this kernel has no XDP_ATTACH");
-	bed_make(_metadata, b, false, false);
+	bed_copy(_metadata, b, false, false);
 	b->opts.attach = true;
 	b->opts.attach_flags = XDP_ATTACH_F_DRV_MODE;
-	b->skel = progs_load(false);
-	ASSERT_NE(NULL, b->skel);
+	bed_load(_metadata, b, NULL);
 
 	self->top = RX_DEV;
 	for (i = 0; i < variant->levels; i++) {
@@ -679,7 +555,7 @@ FIXTURE_TEARDOWN(bonds)
 /* A socket cannot attach below a bond that runs a program */
 TEST_F_TIMEOUT(bonds, program_then_socket, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 	struct bpf_program *drop = b->skel->progs.xsk_drop;
 	struct xsk_opts opts = b->opts;
 
@@ -690,8 +566,7 @@ TEST_F_TIMEOUT(bonds, program_then_socket, TIMEOUT)
 	expect_refusal(_metadata, &opts, -EEXIST, XDP_ATTACH_R_UPPER);
 	ASSERT_EQ(0, flow_to_program(&b->flow, &b->skel->bss->seen, SOME));
 
-	ASSERT_EQ(0, bpf_xdp_detach(if_nametoindex(self->top),
-				    XDP_FLAGS_DRV_MODE, NULL));
+	ASSERT_EQ(0, prog_detach(self->top, XDP_FLAGS_DRV_MODE));
 	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
 	b->flow.rx = &b->rx;
 	expect_attached(_metadata, &b->rx, XDP_ATTACH_F_DRV_MODE,
@@ -702,7 +577,7 @@ TEST_F_TIMEOUT(bonds, program_then_socket, TIMEOUT)
 /* A program on the bond shadows an attached socket; no other can attach then */
 TEST_F_TIMEOUT(bonds, socket_then_program, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 	struct bpf_program *drop = b->skel->progs.xsk_drop;
 	struct xsk_opts opts = b->opts;
 	int i;
@@ -715,16 +590,15 @@ TEST_F_TIMEOUT(bonds, socket_then_program, TIMEOUT)
 		ASSERT_EQ(0, flow_transfer(&b->flow, SOME, true));
 
 		ASSERT_EQ(0, prog_attach(self->top, drop, XDP_FLAGS_DRV_MODE));
-		expect_shadowed(_metadata, &b->rx,
-				prog_id(bpf_program__fd(drop)));
+		expect_shadowed(_metadata, &b->rx, id_of(drop));
 		ASSERT_EQ(0, flow_to_program(&b->flow, &b->skel->bss->seen,
 					     SOME));
 		opts.queue = 1;
 		expect_refusal(_metadata, &opts, -EEXIST, XDP_ATTACH_R_UPPER);
 		ASSERT_EQ(0, flow_to_program(&b->flow, &b->skel->bss->seen,
 					     SOME));
-		ASSERT_EQ(0, bpf_xdp_detach(if_nametoindex(self->top),
-					    XDP_FLAGS_DRV_MODE, NULL));
+		ASSERT_EQ(0, prog_detach(self->top,
+					 XDP_FLAGS_DRV_MODE));
 	}
 	expect_attached(_metadata, &b->rx, XDP_ATTACH_F_DRV_MODE,
 			XDP_ATTACH_R_NONE);
@@ -734,7 +608,7 @@ TEST_F_TIMEOUT(bonds, socket_then_program, TIMEOUT)
 /* Closing a shadowed socket leaves the bond's program in place */
 TEST_F_TIMEOUT(bonds, close_while_shadowed, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 	struct bpf_program *drop = b->skel->progs.xsk_drop;
 
 	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
@@ -815,7 +689,7 @@ static void container_run(const struct helper *h)
 
 FIXTURE(peer)
 {
-	struct bed bed;
+	struct testbed bed;
 	struct helper helper;
 };
 
@@ -824,9 +698,8 @@ FIXTURE_SETUP(peer)
 	if (!kernel_has_attach())
 		SKIP(return, "this kernel has no XDP_ATTACH");
 	/* In the network namespace of the host; helpers move one end */
-	bed_make(_metadata, &self->bed, true, false);
+	bed_make(_metadata, &self->bed, true, false, false);
 	self->bed.opts.attach = true;
-	self->bed.opts.bind_flags = 0;
 }
 
 FIXTURE_TEARDOWN(peer)
@@ -837,7 +710,7 @@ FIXTURE_TEARDOWN(peer)
 TEST_F_TIMEOUT(peer, in_the_host, TIMEOUT)
 {
 	struct helper *host = &self->helper;
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 	struct xsk_opts opts = b->opts;
 	int status = -1;
 	pid_t pid;
@@ -858,7 +731,8 @@ TEST_F_TIMEOUT(peer, in_the_host, TIMEOUT)
 	opts.attach_flags = XDP_ATTACH_F_DRV_MODE;
 	expect_refusal(_metadata, &opts, -EPERM, XDP_ATTACH_R_PEER);
 	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
-	expect_attached(_metadata, &b->rx, XDP_ATTACH_F_SKB_MODE, XDP_ATTACH_R_PEER);
+	expect_attached(_metadata, &b->rx, XDP_ATTACH_F_SKB_MODE,
+			XDP_ATTACH_R_PEER);
 	ASSERT_TRUE(helper_tell(host->to));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
@@ -871,7 +745,7 @@ TEST_F_TIMEOUT(peer, in_the_host, TIMEOUT)
 TEST_F_TIMEOUT(peer, in_the_same_container, TIMEOUT)
 {
 	struct veth_opts veth = {};
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 
 	if (!root_of_new_user_ns())
 		SKIP(return, "no user namespaces");
@@ -889,7 +763,7 @@ TEST_F_TIMEOUT(peer, in_the_same_container, TIMEOUT)
 TEST_F_TIMEOUT(peer, in_a_container, TIMEOUT)
 {
 	struct helper *container = &self->helper;
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 	pid_t pid;
 
 	pid = helper_fork(container);
@@ -976,7 +850,7 @@ TEST(sock_diag_after_device_removal)
  * @udp: a socket of another family
  */
 struct watch {
-	struct bed bed;
+	struct testbed bed;
 	struct xsk other;
 	int links;
 	__u32 carrier_changes;
@@ -1070,10 +944,10 @@ FIXTURE_SETUP(failing_bind)
 
 	if (!kernel_has_attach())
 		SKIP(return, "this kernel has no XDP_ATTACH");
-	bed_make(_metadata, &w->bed, false, variant->zc);
+	if (!bed_make(_metadata, &w->bed, false, variant->zc, false))
+		return;
 	w->bed.opts.attach = true;
 	w->bed.opts.attach_flags = XDP_ATTACH_F_DRV_MODE;
-	w->bed.opts.bind_flags = variant->zc ? XDP_ZEROCOPY : 0;
 	w->udp = socket(AF_INET, SOCK_DGRAM, 0);
 	ASSERT_EQ(0, xsk_create(&w->other, &opts));
 	w->links = links_open();
@@ -1189,7 +1063,7 @@ static int bad_bind_errno(const struct watch *w, const struct bad_bind *bad,
 TEST_F_TIMEOUT(failing_bind, leaves_device_alone, TIMEOUT)
 {
 	struct watch *w = &self->watch;
-	struct bed *b = &w->bed;
+	struct testbed *b = &w->bed;
 	size_t i;
 	int fd;
 
@@ -1254,9 +1128,9 @@ FIXTURE_TEARDOWN(cycles)
 static __u32 running_prog(struct __test_metadata *_metadata, const char *dev,
 			  __u8 mode)
 {
-	LIBBPF_OPTS(bpf_xdp_query_opts, link);
+	struct bpf_xdp_query_opts link;
 
-	ASSERT_EQ(0, bpf_xdp_query(if_nametoindex(dev), 0, &link));
+	link_query(_metadata, dev, &link);
 	EXPECT_EQ(mode, link.attach_mode);
 	return link.prog_id;
 }
@@ -1296,15 +1170,11 @@ FIXTURE(netdevsim)
 static int nsim_write(const char *file, const char *text)
 {
 	char path[64];
-	FILE *f;
-	int ret;
+	int err;
 
 	snprintf(path, sizeof(path), NSIM "/%s", file);
-	f = fopen(path, "w");
-	if (!f)
-		return complain(-errno, "%s", path);
-	ret = fputs(text, f) < 0;
-	return fclose(f) || ret ? complain(-errno, "%s", path) : 0;
+	err = write_file(path, text);
+	return err ? complain(err, "%s", path) : 0;
 }
 
 /* Return: true with the name of the only port in @dev */
@@ -1349,8 +1219,6 @@ TEST_F(netdevsim, cannot_redirect)
 	struct xsk x;
 
 	opts.attach_flags = XDP_ATTACH_F_DRV_MODE;
-	expect_refusal(_metadata, &opts, -EOPNOTSUPP, XDP_ATTACH_R_NO_NATIVE);
-	opts.attach_flags = XDP_ATTACH_F_FORCE;
 	expect_refusal(_metadata, &opts, -EOPNOTSUPP, XDP_ATTACH_R_NO_NATIVE);
 	opts.attach_flags = 0;
 	ASSERT_EQ(0, xsk_create(&x, &opts));
@@ -1525,7 +1393,7 @@ TEST_F_TIMEOUT(more_queues, deliver, TIMEOUT)
 
 FIXTURE(idle_queue)
 {
-	struct bed bed;
+	struct testbed bed;
 };
 
 FIXTURE_VARIANT(idle_queue)
@@ -1544,7 +1412,7 @@ FIXTURE_VARIANT_ADD(idle_queue, zc)
 
 FIXTURE_SETUP(idle_queue)
 {
-	bed_make(_metadata, &self->bed, false, variant->zc);
+	bed_copy(_metadata, &self->bed, false, variant->zc);
 	self->bed.opts.tx = true;
 	self->bed.opts.busy_poll = true;
 	self->bed.opts.bind_flags |= XDP_USE_NEED_WAKEUP;
@@ -1569,7 +1437,7 @@ static void drive_all_ways(struct xsk *x)
 TEST_F_TIMEOUT(idle_queue, busy_poll, TIMEOUT)
 {
 	char frame[FRAME_LEN] = {};
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 
 	ASSERT_EQ(0, xsk_open(&b->rx, &b->opts));
 	ASSERT_TRUE(xsk_send(&b->rx, frame, sizeof(frame)));
@@ -1591,7 +1459,7 @@ TEST_F_TIMEOUT(idle_queue, busy_poll, TIMEOUT)
 
 FIXTURE(port)
 {
-	struct bed bed;
+	struct testbed bed;
 };
 
 FIXTURE_VARIANT(port)
@@ -1606,7 +1474,7 @@ FIXTURE_VARIANT_ADD(port, zc)
 
 FIXTURE_SETUP(port)
 {
-	bed_make(_metadata, &self->bed, false, variant->zc);
+	bed_copy(_metadata, &self->bed, false, variant->zc);
 }
 
 FIXTURE_TEARDOWN(port)
@@ -1617,24 +1485,23 @@ FIXTURE_TEARDOWN(port)
 static void fill_with_duplicates(struct xsk *x)
 {
 	__u32 index = *x->fill.producer;
-	__u32 end = load(x->fill.consumer) + x->fill.size;
+	__u32 end = load_acquire(x->fill.consumer) + x->fill.size;
 
 	while (index != end)
 		((__u64 *)x->fill.descs)[index++ & (x->fill.size - 1)] = CHUNK;
-	store(x->fill.producer, index);
+	store_release(x->fill.producer, index);
 }
 
 TEST_F_TIMEOUT(port, duplicates_in_multi_buffer_packets, TIMEOUT)
 {
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 	long long deadline;
 	int i;
 
-	ASSERT_EQ(0, run("ip link set " RX_DEV " mtu 9000"));
-	ASSERT_EQ(0, run("ip link set " TX_DEV " mtu 9000"));
+	ASSERT_EQ(0, run("ip link set " RX_DEV " mtu %u", JUMBO_MTU));
+	ASSERT_EQ(0, run("ip link set " TX_DEV " mtu %u", JUMBO_MTU));
 	b->opts.bind_flags |= XDP_USE_SG;
-	b->skel = progs_load(false);
-	ASSERT_NE(NULL, b->skel);
+	bed_load(_metadata, b, NULL);
 	ASSERT_EQ(0, xsk_open(&b->rx, &b->opts));
 	fill_with_duplicates(&b->rx);
 	i = xsk_bind_soon(&b->rx);
@@ -1643,7 +1510,7 @@ TEST_F_TIMEOUT(port, duplicates_in_multi_buffer_packets, TIMEOUT)
 	ASSERT_EQ(0, i);
 	ASSERT_EQ(0, xskmap_set(b->skel, &b->rx));
 	bed_sender(_metadata, b);
-	b->flow.max_len = 9014;
+	b->flow.max_len = JUMBO_LEN;
 	ASSERT_EQ(0, prog_attach(RX_DEV, b->skel->progs.xsk_map_sg,
 				 XDP_FLAGS_DRV_MODE));
 
@@ -1652,7 +1519,7 @@ TEST_F_TIMEOUT(port, duplicates_in_multi_buffer_packets, TIMEOUT)
 	for (i = 0; i < 50 || (!counter_read(&b->skel->bss->seen) &&
 			       now_ms() < deadline); i++) {
 		ASSERT_EQ(0, flow_send(&b->flow, FRAME_LENS));
-		store(b->rx.rx.consumer, load(b->rx.rx.producer));
+		store_release(b->rx.rx.consumer, load_acquire(b->rx.rx.producer));
 		fill_with_duplicates(&b->rx);
 		nap(20);
 	}
@@ -1664,13 +1531,12 @@ TEST_F_TIMEOUT(port, duplicates_in_multi_buffer_packets, TIMEOUT)
 TEST_F_TIMEOUT(port, counts_no_idle_tx_ring, TIMEOUT)
 {
 	struct xdp_statistics stats;
-	struct bed *b = &self->bed;
+	struct testbed *b = &self->bed;
 
 	if (!driver_is(RX_DEV, "i40e"))
 		SKIP(return, "this driver has always counted it");
 	b->opts.tx = true;
-	b->skel = progs_load(false);
-	ASSERT_NE(NULL, b->skel);
+	bed_load(_metadata, b, NULL);
 	bed_sender(_metadata, b);
 	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
 	ASSERT_EQ(0, xskmap_set(b->skel, &b->rx));
@@ -1772,12 +1638,6 @@ TEST_F_TIMEOUT(umem, of_16m_chunks, TIMEOUT)
 	close(x.fd);
 }
 
-/* The harness does not return */
-static void clean_up(void)
-{
-	ports_give_back(getenv("XSK_ATTACH_RX"), getenv("XSK_ATTACH_TX"));
-}
-
 int main(int argc, char **argv)
 {
 	char zc[] = "-Vzc";
@@ -1785,11 +1645,7 @@ int main(int argc, char **argv)
 
 	if (geteuid())
 		ksft_exit_skip("needs root\n");
-	if (with_ports() && ports_find(getenv("XSK_ATTACH_RX"),
-				       getenv("XSK_ATTACH_TX")))
-		ksft_exit_fail_msg("no such ports\n");
-	if (with_ports())
-		atexit(clean_up);
+	ports_init();
 	libbpf_set_print(tap_print_libbpf);
 	if (argc > 1)
 		return test_harness_run(argc, argv);

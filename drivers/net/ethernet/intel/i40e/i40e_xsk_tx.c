@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transmission of zero-copy AF_XDP for what lies in a row in the Tx ring. See
- * net/xsk_tx_span.h.
+ * AF_XDP zero-copy Tx of contiguous descriptors. See include/net/xsk_tx_span.h.
  */
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_tx_span.h>
@@ -29,10 +28,10 @@ static noinline u32 i40e_xsk_write_span(const struct xsk_tx_span *span,
 }
 
 /**
- * i40e_xsk_xmit - send what is in the Tx rings
+ * i40e_xsk_xmit() - transmit descriptors of the sockets' Tx rings
  * @xdp_ring: Tx ring of the device
  *
- * Return: true if there is nothing left to do
+ * Return: true if the work is finished
  */
 bool i40e_xsk_xmit(struct i40e_ring *xdp_ring)
 {
@@ -61,10 +60,11 @@ bool i40e_xsk_xmit(struct i40e_ring *xdp_ring)
 }
 
 /**
- * i40e_xsk_may_complete - check whether polling can end
+ * i40e_xsk_may_complete() - check whether polling can end
  * @q_vector: the vector
  *
- * Return: false if frames came to Tx rings whose sockets rely on the poll
+ * Return: true if it can; false if there is more to transmit for sockets that
+ * rely on polling
  */
 bool i40e_xsk_may_complete(struct i40e_q_vector *q_vector)
 {

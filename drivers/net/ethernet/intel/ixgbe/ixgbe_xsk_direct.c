@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receive loop for a zero-copy queue whose frames all go to the attached
- * socket: no BPF, no redirect, nothing for each frame that can be done once
- * for each poll. See include/net/xsk_direct.h.
+ * Poll of a zero-copy queue: refill, and direct delivery to the attached
+ * socket. See include/net/xsk_refill.h and include/net/xsk_direct.h.
  */
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_direct.h>
@@ -10,104 +9,97 @@
 #include "ixgbe.h"
 #include "ixgbe_txrx_common.h"
 
-/* Deliver a frame. Returns its length, 0 if there is none of one buffer */
-static __always_inline u32
-ixgbe_xsk_direct_frame(union ixgbe_adv_rx_desc *rx_desc,
-		       struct ixgbe_rx_buffer *bi,
-		       const struct xsk_direct *direct, struct xdp_desc *desc,
-		       u32 max_len)
+static struct xsk_rx_ring ixgbe_xsk_ring(const struct ixgbe_ring *rx_ring)
 {
-	u32 len = le16_to_cpu(READ_ONCE(rx_desc->wb.upper.length));
+	return (struct xsk_rx_ring) {
+		.pool = rx_ring->xsk_pool,
+		.desc = rx_ring->desc,
+		.bufs = rx_ring->rx_buffer_info,
+		.count = rx_ring->count,
+		.next_to_use = rx_ring->next_to_use,
+		.next_to_clean = rx_ring->next_to_clean,
+	};
+}
 
-	/* Zero is "not yet" */
-	if (len - 1 >= max_len)
+static __always_inline u64 ixgbe_xsk_read(void *desc, void *bufs, size_t index,
+					  u64 max_len, struct xdp_buff **xdp)
+{
+	union ixgbe_adv_rx_desc *rx_desc;
+	struct ixgbe_rx_buffer *bi = &((struct ixgbe_rx_buffer *)bufs)[index];
+	u32 len;
+
+	rx_desc = &((union ixgbe_adv_rx_desc *)desc)[index];
+	len = le16_to_cpu(READ_ONCE(rx_desc->wb.upper.length));
+	/* Zero: not written back */
+	if (len - 1 >= (u32)max_len)
 		return 0;
 
-	/* The length is written last */
+	/* The device writes the length last */
 	dma_rmb();
 	if (!ixgbe_test_staterr(rx_desc, IXGBE_RXD_STAT_EOP))
 		return 0;
 
-	xsk_direct_deliver(direct, desc, bi->xdp, len);
+	*xdp = bi->xdp;
 	bi->xdp = NULL;
 	return len;
 }
 
+static u32 ixgbe_xsk_read_span(struct xsk_direct *direct,
+			       const struct xsk_rx_ring *ring, size_t count)
+{
+	return xsk_direct_read(direct, ring, count, ixgbe_xsk_read);
+}
+
+static __always_inline void ixgbe_xsk_write(void *desc, void *bufs,
+					    size_t index, struct xdp_buff *xdp,
+					    dma_addr_t dma)
+{
+	union ixgbe_adv_rx_desc *rx_desc;
+
+	rx_desc = &((union ixgbe_adv_rx_desc *)desc)[index];
+	((struct ixgbe_rx_buffer *)bufs)[index].xdp = xdp;
+	rx_desc->read.pkt_addr = cpu_to_le64(dma);
+	rx_desc->read.hdr_addr = 0;
+}
+
+static u32 ixgbe_xsk_post_span(const struct xsk_refill_span *span,
+			       const struct xsk_rx_ring *ring)
+{
+	return xsk_refill_post(span, ring, ixgbe_xsk_write);
+}
+
 /**
- * ixgbe_xsk_direct_span - deliver frames, up to the wrap of either ring
+ * ixgbe_alloc_rx_buffers_zc - post a number of chunks
  * @rx_ring: Rx ring
- * @direct: the poll
- * @count: how many at most
- * @bytes: gets more by the bytes of the frames
+ * @count: number of free descriptors to use
  *
- * Return: how many frames were delivered; less than @count if there are no
- * more, or the next one is not of one buffer.
+ * Return: false if there are not enough chunks
  */
-static u32 ixgbe_xsk_direct_span(struct ixgbe_ring *rx_ring,
-				 struct xsk_direct *direct, size_t count,
-				 unsigned int *bytes)
+bool ixgbe_alloc_rx_buffers_zc(struct ixgbe_ring *rx_ring, u16 count)
 {
-	u32 ntc = rx_ring->next_to_clean;
-	union ixgbe_adv_rx_desc *rx_desc = IXGBE_RX_DESC(rx_ring, ntc);
-	struct ixgbe_rx_buffer *bi = &rx_ring->rx_buffer_info[ntc];
-	const u32 max_len = direct->max_len;
-	struct xdp_desc *desc = direct->desc;
-	unsigned int total = 0;
-	size_t i, j;
-	u32 len;
+	struct xsk_rx_ring ring = ixgbe_xsk_ring(rx_ring);
+	u32 left = xsk_refill(&ring, count, ixgbe_xsk_post_span);
 
-	/* By hand: the compiler keeps an index for each of the four */
-	for (i = 0; i + 4 <= count; i += 4) {
-#pragma GCC unroll 4
-		for (j = 0; j < 4; j++) {
-			len = ixgbe_xsk_direct_frame(&rx_desc[i + j],
-						     &bi[i + j], direct,
-						     &desc[i + j], max_len);
-			if (!len)
-				goto out;
-			total += len;
-		}
-	}
-	for (j = 0; i + j < count; j++) {
-		len = ixgbe_xsk_direct_frame(&rx_desc[i + j], &bi[i + j],
-					     direct, &desc[i + j], max_len);
-		if (!len)
-			break;
-		total += len;
-	}
-out:
-	*bytes += total;
-	return i + j;
-}
+	/* The first descriptor that is not posted must not look complete */
+	IXGBE_RX_DESC(rx_ring, ring.next_to_use)->wb.upper.length = 0;
+	if (ring.next_to_use != rx_ring->next_to_use) {
+		rx_ring->next_to_use = ring.next_to_use;
 
-static u32 ixgbe_xsk_direct_deliver(struct ixgbe_ring *rx_ring,
-				    struct xsk_direct *direct, u32 budget,
-				    unsigned int *bytes)
-{
-	u32 count, got, done = 0;
-
-	while (done < budget) {
-		count = min3(budget - done, xsk_direct_span(direct),
-			     (u32)rx_ring->count - rx_ring->next_to_clean);
-		got = ixgbe_xsk_direct_span(rx_ring, direct, count, bytes);
-
-		xsk_direct_commit(direct, got);
-		done += got;
-		rx_ring->next_to_clean += got;
-		if (rx_ring->next_to_clean == rx_ring->count)
-			rx_ring->next_to_clean = 0;
-		if (!got || got < count)
-			break;
+		/* Descriptors before the doorbell, also on weakly ordered
+		 * architectures
+		 */
+		wmb();
+		writel(ring.next_to_use, rx_ring->tail);
 	}
 
-	return done;
+	return !left;
 }
 
 /**
- * ixgbe_xsk_refill - post chunks, many at a time
+ * ixgbe_xsk_refill - post chunks, if it is worth it
  * @rx_ring: Rx ring
  *
- * Return: false if there were too few
+ * Return: false if there are not enough chunks
  */
 bool ixgbe_xsk_refill(struct ixgbe_ring *rx_ring)
 {
@@ -117,13 +109,13 @@ bool ixgbe_xsk_refill(struct ixgbe_ring *rx_ring)
 	if (left < IXGBE_RX_BUFFER_WRITE)
 		return true;
 
-	xsk_direct_refill_begin(pool, left, rx_ring->count);
+	xsk_refill_begin(pool, left, rx_ring->count);
 	return ixgbe_alloc_rx_buffers_zc(rx_ring, left) ||
-	       xsk_direct_enough(pool, ixgbe_desc_unused(rx_ring),
+	       xsk_refill_enough(pool, ixgbe_desc_unused(rx_ring),
 				 rx_ring->count);
 }
 
-static bool ixgbe_xsk_direct_idle(const struct ixgbe_ring *rx_ring)
+static bool ixgbe_xsk_idle(const struct ixgbe_ring *rx_ring)
 {
 	const union ixgbe_adv_rx_desc *rx_desc;
 
@@ -131,61 +123,31 @@ static bool ixgbe_xsk_direct_idle(const struct ixgbe_ring *rx_ring)
 	return !READ_ONCE(rx_desc->wb.upper.length);
 }
 
-/* The end of a poll. Returns what it is to return */
-static int ixgbe_xsk_rx_done(struct ixgbe_ring *rx_ring, bool filled, u32 done,
-			     int budget)
-{
-	if (!xsk_uses_need_wakeup(rx_ring->xsk_pool))
-		return filled ? done : budget;
-
-	if (!filled || rx_ring->next_to_clean == rx_ring->next_to_use)
-		xsk_set_rx_need_wakeup(rx_ring->xsk_pool);
-	else
-		xsk_clear_rx_need_wakeup(rx_ring->xsk_pool);
-	return done;
-}
-
 static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
 				 struct ixgbe_ring *rx_ring,
 				 struct xsk_direct *direct, int budget)
 {
-	unsigned int bytes = 0;
+	struct xsk_rx_ring ring = ixgbe_xsk_ring(rx_ring);
 	bool filled;
 	u32 done;
 
-	done = ixgbe_xsk_direct_deliver(rx_ring, direct, budget, &bytes);
-	ixgbe_update_rx_ring_stats(rx_ring, q_vector, done, bytes);
-	if (unlikely(done < budget && !ixgbe_xsk_direct_idle(rx_ring))) {
+	done = xsk_direct_receive(direct, &ring, budget, ixgbe_xsk_read_span);
+	rx_ring->next_to_clean = ring.next_to_clean;
+	ixgbe_update_rx_ring_stats(rx_ring, q_vector, done, direct->bytes);
+	if (unlikely(done < budget && !ixgbe_xsk_idle(rx_ring))) {
 		xsk_direct_end(direct);
 		return done + ixgbe_clean_rx_irq_xdp_zc(q_vector, rx_ring,
 							budget - done);
 	}
 
 	filled = ixgbe_xsk_refill(rx_ring);
+	ring.next_to_use = rx_ring->next_to_use;
 	xsk_direct_end(direct);
-	return ixgbe_xsk_rx_done(rx_ring, filled, done, budget);
-}
-
-/* No frame came, and there is nothing to refill, or nothing to refill with */
-static bool ixgbe_xsk_rx_idle(struct ixgbe_ring *rx_ring, bool *filled)
-{
-	struct xsk_buff_pool *pool = rx_ring->xsk_pool;
-	u32 left = ixgbe_desc_unused(rx_ring);
-
-	if (!ixgbe_xsk_direct_idle(rx_ring))
-		return false;
-
-	*filled = true;
-	if (left < IXGBE_RX_BUFFER_WRITE)
-		return true;
-
-	xsk_direct_refill_begin(pool, left, rx_ring->count);
-	*filled = xsk_direct_enough(pool, left, rx_ring->count);
-	return xsk_direct_starved(pool);
+	return xsk_direct_result(&ring, filled, done, budget);
 }
 
 /**
- * ixgbe_clean_rx_irq_zc - consume frames of a zero-copy queue
+ * ixgbe_clean_rx_irq_zc - receive packets of a zero-copy queue
  * @q_vector: the vector
  * @rx_ring: Rx ring
  * @budget: NAPI budget
@@ -195,15 +157,18 @@ static bool ixgbe_xsk_rx_idle(struct ixgbe_ring *rx_ring, bool *filled)
 int ixgbe_clean_rx_irq_zc(struct ixgbe_q_vector *q_vector,
 			  struct ixgbe_ring *rx_ring, const int budget)
 {
+	struct xsk_rx_ring ring = ixgbe_xsk_ring(rx_ring);
 	struct xsk_direct direct;
 	bool filled;
 
-	if (ixgbe_xsk_rx_idle(rx_ring, &filled))
-		return ixgbe_xsk_rx_done(rx_ring, filled, 0, budget);
-	/* What is left of a frame of several buffers is not for here */
+	if (ixgbe_xsk_idle(rx_ring) &&
+	    xsk_refill_idle(ring.pool, ixgbe_desc_unused(rx_ring), ring.count,
+			    IXGBE_RX_BUFFER_WRITE, &filled))
+		return xsk_direct_result(&ring, filled, 0, budget);
+	/* The rest of a multi-buffer packet is dropped */
 	if (!rx_ring->rx_buffer_info[rx_ring->next_to_clean].discard &&
 	    xsk_direct_begin(&direct, READ_ONCE(rx_ring->xdp_prog),
-			     &rx_ring->xdp_rxq, rx_ring->xsk_pool, budget))
+			     &rx_ring->xdp_rxq, ring.pool, budget))
 		return ixgbe_xsk_direct_poll(q_vector, rx_ring, &direct,
 					     budget);
 

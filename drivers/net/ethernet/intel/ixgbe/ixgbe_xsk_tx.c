@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transmission of zero-copy AF_XDP. Frames are taken from the Tx ring and
- * completed in batches. The device is asked to report the last one of a batch
- * only: like a frame of several buffers, a batch has one entry in
- * tx_buffer_info that matters, that of its first descriptor, whose
- * next_to_watch is the descriptor that is reported.
+ * AF_XDP zero-copy Tx. Descriptors are taken from the Tx ring and completed in
+ * batches, and only the last one of a batch has the RS bit. As for a
+ * multi-buffer packet, the entry of the first descriptor in tx_buffer_info
+ * represents the batch: its next_to_watch is the descriptor with the RS bit.
  */
 #include <net/xdp_sock_drv.h>
 #include <net/xdp.h>
@@ -34,7 +33,7 @@ static noinline u32 ixgbe_xsk_write_span(const struct xsk_tx_span *span,
 	return xsk_tx_span_write(span, pool, ring, ixgbe_xsk_write);
 }
 
-/* Send what is not for a span, one by one */
+/* Transmit descriptors that spans do not support, one by one */
 static void ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
 				  struct xsk_tx_dev_ring *ring)
 {
@@ -56,7 +55,7 @@ static void ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
 		xsk_tx_release(pool);
 }
 
-/* The device is to report the last descriptor of the batch from @first on */
+/* Request a report of the last descriptor of the batch that starts at @first */
 static void ixgbe_xsk_close_batch(struct ixgbe_ring *xdp_ring, u32 first,
 				  u32 count, u32 bytes)
 {
@@ -76,10 +75,10 @@ static void ixgbe_xsk_close_batch(struct ixgbe_ring *xdp_ring, u32 first,
 }
 
 /**
- * ixgbe_xsk_xmit - send what is in the Tx rings
+ * ixgbe_xsk_xmit() - transmit descriptors of the sockets' Tx rings
  * @xdp_ring: Tx ring of the device
  *
- * Return: true if there is nothing left to do
+ * Return: true if the work is finished
  */
 static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring)
 {
@@ -119,12 +118,12 @@ static void ixgbe_xsk_unmap(struct ixgbe_ring *tx_ring,
 }
 
 /**
- * ixgbe_xsk_clean_first - let go of what begins at the ring's next_to_clean
+ * ixgbe_xsk_clean_first() - free the batch or packet at next_to_clean
  * @tx_ring: Tx ring
  *
- * It is a batch of AF_XDP, or a frame of XDP_TX or of a redirect.
+ * Either a batch of AF_XDP, or a packet of XDP_TX or of a redirect.
  *
- * Return: how many descriptors of AF_XDP it had
+ * Return: number of AF_XDP descriptors
  */
 static u32 ixgbe_xsk_clean_first(struct ixgbe_ring *tx_ring)
 {
@@ -183,19 +182,19 @@ static bool ixgbe_xsk_poll_tx(struct ixgbe_q_vector *q_vector,
 }
 
 /**
- * ixgbe_clean_xdp_tx_irq - complete what was sent, and send more
+ * ixgbe_clean_xdp_tx_irq() - complete transmitted descriptors, transmit further
  * @q_vector: the vector
  * @tx_ring: Tx ring
  * @napi_budget: NAPI budget
  *
- * Return: true if there is nothing left to do
+ * Return: true if the work is finished
  */
 bool ixgbe_clean_xdp_tx_irq(struct ixgbe_q_vector *q_vector,
 			    struct ixgbe_ring *tx_ring, int napi_budget)
 {
 	bool done;
 
-	/* netpoll, which can interrupt whoever holds the lock */
+	/* Called by netpoll, which may interrupt the holder of tx_lock */
 	if (unlikely(!napi_budget))
 		return true;
 
@@ -210,10 +209,11 @@ bool ixgbe_clean_xdp_tx_irq(struct ixgbe_q_vector *q_vector,
 }
 
 /**
- * ixgbe_xsk_may_complete - check whether polling can end
+ * ixgbe_xsk_may_complete() - check whether polling can end
  * @q_vector: the vector
  *
- * Return: false if frames came to Tx rings whose sockets rely on the poll
+ * Return: true if it can; false if there is more to transmit for sockets that
+ * rely on polling
  */
 bool ixgbe_xsk_may_complete(struct ixgbe_q_vector *q_vector)
 {
@@ -229,7 +229,7 @@ bool ixgbe_xsk_may_complete(struct ixgbe_q_vector *q_vector)
 }
 
 /**
- * ixgbe_xsk_clean_tx_ring - let go of all that a stopped ring did not send
+ * ixgbe_xsk_clean_tx_ring() - complete all descriptors of a stopped ring
  * @tx_ring: Tx ring
  */
 void ixgbe_xsk_clean_tx_ring(struct ixgbe_ring *tx_ring)
@@ -246,7 +246,7 @@ void ixgbe_xsk_clean_tx_ring(struct ixgbe_ring *tx_ring)
 
 	if (xsk_frames)
 		xsk_tx_completed(tx_ring->xsk_pool, xsk_frames);
-	/* It may have been polled, which ended */
+	/* The flag may be clear, but the queue is not polled any more */
 	if (xsk_uses_need_wakeup(tx_ring->xsk_pool))
 		xsk_set_tx_need_wakeup(tx_ring->xsk_pool);
 }

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _NET_XSK_REFILL_H
+#define _NET_XSK_REFILL_H
+
+#include <linux/minmax.h>
+#include <linux/rcupdate.h>
+#include <linux/types.h>
+#include <net/xdp_sock_drv.h>
+
+struct xsk_recycle;
+
+/*
+ * Refill of a zero-copy Rx ring: contiguous addresses of the fill ring, or of
+ * paired Tx queues, are posted to contiguous descriptors in one pass, without
+ * an array of buffers in between. A driver calls xsk_refill() once per poll,
+ * with a function that only consists of xsk_refill_post() and its function
+ * that writes a descriptor: not inlined, because its loops need all registers.
+ */
+
+/**
+ * struct xsk_rx_ring - Rx ring of a device, on the stack of its poll
+ * @pool: the pool
+ * @desc: the descriptors
+ * @bufs: the driver's software ring
+ * @count: number of descriptors
+ * @next_to_use: index of the next descriptor to post
+ * @next_to_clean: index of the next descriptor to receive
+ */
+struct xsk_rx_ring {
+	struct xsk_buff_pool *pool;
+	void *desc;
+	void *bufs;
+	u32 count;
+	u32 next_to_use;
+	u32 next_to_clean;
+};
+
+/**
+ * struct xsk_refill_span - contiguous addresses to post
+ * @addrs: the first address
+ * @count: number of addresses
+ * @user: in the fill ring, where user space can write
+ * @slow: each address needs xsk_refill_take()
+ * @recycle: the Tx queue that they come from; NULL for the fill ring
+ */
+struct xsk_refill_span {
+	const u64 *addrs;
+	u32 count;
+	bool user;
+	bool slow;
+	struct xsk_recycle *recycle;
+};
+
+/* Writes descriptor and software ring entry @index, for a whole buffer */
+typedef void (*xsk_refill_write_t)(void *desc, void *bufs, size_t index,
+				   struct xdp_buff *xdp, dma_addr_t dma);
+
+/* xsk_refill_post() of a driver */
+typedef u32 (*xsk_refill_post_t)(const struct xsk_refill_span *span,
+				 const struct xsk_rx_ring *ring);
+
+#ifdef CONFIG_XDP_SOCKETS
+
+u32 xsk_refill_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
+		    u32 max);
+void xsk_refill_done(struct xsk_buff_pool *pool,
+		     const struct xsk_refill_span *span, u32 posted);
+struct xdp_buff_xsk *xsk_refill_take(struct xsk_buff_pool *pool,
+				     const struct xsk_refill_span *span, u32 i);
+void xsk_refill_count_empty(struct xsk_buff_pool *pool);
+bool xsk_refill_starved(struct xsk_buff_pool *pool);
+
+/**
+ * xsk_refill_enough() - check whether the device can continue to receive
+ * @pool: the pool
+ * @left: number of descriptors without a chunk
+ * @size: number of descriptors of the ring
+ *
+ * If chunks return from Tx queues, an empty fill ring needs no wakeup of user
+ * space while the ring is above its low watermark.
+ *
+ * Return: true if it can without more chunks in the fill ring
+ */
+static inline bool xsk_refill_enough(const struct xsk_buff_pool *pool, u32 left,
+				     u32 size)
+{
+	return !left || (!list_empty(&pool->recycle_from) &&
+			 left < size - size / 4);
+}
+
+/**
+ * xsk_refill_begin() - prepare to check for chunks
+ * @pool: the pool
+ * @left: number of descriptors without a chunk
+ * @size: number of descriptors of the ring
+ *
+ * Below the low watermark, Tx queues trigger NAPI of the Rx queue.
+ */
+static inline void xsk_refill_begin(struct xsk_buff_pool *pool, u32 left,
+				    u32 size)
+{
+	bool low;
+
+	if (list_empty(&pool->recycle_from))
+		return;
+
+	low = !xsk_refill_enough(pool, left, size);
+	if (low == READ_ONCE(pool->recycle_low))
+		return;
+
+	WRITE_ONCE(pool->recycle_low, low);
+	if (!low)
+		return;
+	/* Either we see chunks, or the Tx queue sees that the ring is low:
+	 * pairs with smp_mb() in xsk_recycle_publish()
+	 */
+	smp_mb();
+}
+
+/**
+ * xsk_refill_idle() - check whether a poll without packets can refill
+ * @pool: the pool
+ * @left: number of descriptors without a chunk
+ * @size: number of descriptors of the ring
+ * @min: number of descriptors that are worth a refill
+ * @filled: receives false if the device cannot continue to receive
+ *
+ * Context: NAPI poll
+ * Return: true if there is nothing to refill, or no chunk to refill with
+ */
+static inline bool xsk_refill_idle(struct xsk_buff_pool *pool, u32 left,
+				   u32 size, u32 min, bool *filled)
+{
+	*filled = true;
+	if (left < min)
+		return true;
+
+	xsk_refill_begin(pool, left, size);
+	*filled = xsk_refill_enough(pool, left, size);
+	return xsk_refill_starved(pool);
+}
+
+/* Internal to xsk_refill_post(): each address needs a call */
+static __always_inline size_t
+__xsk_refill_post_slow(const struct xsk_refill_span *span,
+		       const struct xsk_rx_ring *ring, xsk_refill_write_t write)
+{
+	size_t next = ring->next_to_use;
+	struct xdp_buff_xsk *xskb;
+	u32 i;
+
+	for (i = 0; i < span->count; i++) {
+		xskb = xsk_refill_take(ring->pool, span, i);
+		if (xskb)
+			write(ring->desc, ring->bufs, next++, &xskb->xdp,
+			      xskb->dma);
+	}
+	return next - ring->next_to_use;
+}
+
+/* Internal to xsk_refill_post(): a loop of its own with and without @user */
+static __always_inline size_t
+__xsk_refill_post(const struct xsk_refill_span *span,
+		  const struct xsk_rx_ring *ring, xsk_refill_write_t write,
+		  bool user)
+{
+	struct xdp_buff_xsk *heads = ring->pool->heads, *xskb;
+	const u64 addrs_cnt = ring->pool->addrs_cnt;
+	const u32 shift = ring->pool->chunk_shift;
+	const u64 *addrs = span->addrs;
+	const size_t count = span->count;
+	void *desc = ring->desc, *bufs = ring->bufs;
+	size_t next = ring->next_to_use;
+	size_t i;
+	u64 addr;
+
+	xsk_unrolled_for(i = 0; i < count; i++) {
+		/* User space can change it at any time: read it once */
+		addr = user ? READ_ONCE(addrs[i]) : addrs[i];
+		if (user && unlikely(addr >= addrs_cnt))
+			continue;
+
+		xskb = &heads[addr >> shift];
+		write(desc, bufs, next++, &xskb->xdp, xskb->dma);
+	}
+	return next - ring->next_to_use;
+}
+
+/**
+ * xsk_refill_post() - post contiguous addresses
+ * @span: the addresses
+ * @ring: the Rx ring, which has as many contiguous free descriptors
+ * @write: inlined; writes one descriptor
+ *
+ * Return: number of descriptors written; fewer than addresses if some are
+ * invalid or duplicates
+ */
+static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
+					   const struct xsk_rx_ring *ring,
+					   xsk_refill_write_t write)
+{
+	if (unlikely(span->slow))
+		return __xsk_refill_post_slow(span, ring, write);
+	return span->user ? __xsk_refill_post(span, ring, write, true) :
+			    __xsk_refill_post(span, ring, write, false);
+}
+
+/**
+ * xsk_refill() - post chunks to free descriptors
+ * @ring: the Rx ring; next_to_use advances
+ * @left: number of free descriptors
+ * @post: the driver's xsk_refill_post()
+ *
+ * The data pointers of the buffers are not set: drivers call
+ * xsk_buff_set_size() before they use them.
+ *
+ * Context: NAPI poll, or the queue is not running
+ * Return: number of descriptors that are still free, for want of chunks
+ */
+static __always_inline u32 xsk_refill(struct xsk_rx_ring *ring, u32 left,
+				      xsk_refill_post_t post)
+{
+	struct xsk_refill_span span;
+	const u32 wanted = left;
+	u32 posted;
+
+	/* Also called when a ring is set up, outside of polls */
+	rcu_read_lock();
+	while (left && xsk_refill_next(ring->pool, &span,
+				       min(left, ring->count -
+						 ring->next_to_use))) {
+		posted = post(&span, ring);
+		xsk_refill_done(ring->pool, &span, posted);
+		left -= posted;
+		ring->next_to_use += posted;
+		if (ring->next_to_use == ring->count)
+			ring->next_to_use = 0;
+	}
+	rcu_read_unlock();
+
+	if (left == wanted)
+		xsk_refill_count_empty(ring->pool);
+	return left;
+}
+
+#else
+
+static inline bool xsk_refill_enough(const struct xsk_buff_pool *pool, u32 left,
+				     u32 size)
+{
+	return !left;
+}
+
+static inline void xsk_refill_begin(struct xsk_buff_pool *pool, u32 left,
+				    u32 size)
+{
+}
+
+static inline bool xsk_refill_idle(struct xsk_buff_pool *pool, u32 left,
+				   u32 size, u32 min, bool *filled)
+{
+	return false;
+}
+
+static inline u32 xsk_refill_post(const struct xsk_refill_span *span,
+				  const struct xsk_rx_ring *ring,
+				  xsk_refill_write_t write)
+{
+	return 0;
+}
+
+static inline u32 xsk_refill(struct xsk_rx_ring *ring, u32 left,
+			     xsk_refill_post_t post)
+{
+	return left;
+}
+
+#endif /* CONFIG_XDP_SOCKETS */
+
+#endif /* _NET_XSK_REFILL_H */

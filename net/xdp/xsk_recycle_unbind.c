@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * XDP_RECYCLE, teardown: no chunk is lost when a socket of a pair is closed,
+ * or its device unregistered.
+ *
+ * Pending chunks of a closed Tx socket still go to the Rx queue, which owns
+ * their struct xsk_recycle once the Tx queue's pool is freed. Those of a
+ * closed Rx socket wait for the next pairing of the Tx socket.
+ */
+#include <linux/rculist.h>
+#include <net/xdp_sock_drv.h>
+
+#include "xsk_recycle.h"
+
+static void xsk_recycle_unbind_rx(struct xsk_recycle *recycle,
+				  const char *reason)
+{
+	xsk_recycle_end(recycle, reason);
+	xsk_recycle_unlink(recycle);
+	if (recycle->left)
+		xsk_recycle_release(recycle);
+	else if (recycle->tx_xs)
+		/* An index that was passed: from the next descriptor on */
+		xsk_recycle_request(recycle, false,
+				    READ_ONCE(recycle->tx_xs->inorder.done));
+}
+
+/* The link stays: the Rx queue receives what is in flight */
+static void xsk_recycle_unbind_tx(struct xsk_recycle *recycle,
+				  const char *reason)
+{
+	xsk_recycle_end(recycle, reason);
+	recycle->on = false;
+	recycle->request_on = false;
+	recycle->applied = recycle->request;
+	WRITE_ONCE(recycle->limit, U32_MAX);
+	WRITE_ONCE(recycle->tx_xs, NULL);
+}
+
+/**
+ * xsk_recycle_unbind() - end the pairings of a socket, on either side
+ * @xs: the socket, which is no longer bound, and whose Tx ring is not polled
+ *
+ * Chunks in flight and pending ones still go to the Rx queue. If that is the
+ * side being closed, they go to the next pairing of the Tx queue; those in
+ * flight also go to its completion ring.
+ */
+void xsk_recycle_unbind(struct xdp_sock *xs)
+{
+	/* See xsk_notifier() */
+	bool gone = READ_ONCE(xs->sk.sk_err) == ENETDOWN;
+	struct xsk_recycle *recycle, *next;
+
+	mutex_lock(&xs->umem->recycle_lock);
+	list_for_each_entry_safe(recycle, next, &xs->pool->recycle_from, node) {
+		if (recycle->rx_xs == xs)
+			xsk_recycle_unbind_rx(recycle,
+					      gone ? "rx_gone" : "rx_closed");
+	}
+
+	recycle = xs->pool->recycle;
+	if (recycle && recycle->tx_xs == xs)
+		xsk_recycle_unbind_tx(recycle, gone ? "tx_gone" : "tx_closed");
+	mutex_unlock(&xs->umem->recycle_lock);
+}
+
+/* One backlog without a Tx queue is enough for an Rx queue. There is room,
+ * except for chunks that were sent more than once.
+ */
+static void xsk_recycle_merge(struct xsk_recycle *recycle,
+			      struct xsk_recycle *left,
+			      struct xsk_buff_pool *to)
+{
+	u32 i, count = min(recycle->published - recycle->read,
+			   left->mask + 1 -
+			   (left->published - READ_ONCE(left->read)));
+
+	for (i = 0; i < count; i++)
+		left->addrs[(left->published + i) & left->mask] =
+			recycle->addrs[(recycle->read + i) & recycle->mask];
+
+	rcu_read_lock();
+	xsk_recycle_publish(left, to, left->published + count);
+	rcu_read_unlock();
+}
+
+/* Leave the backlog to the Rx queue. Returns false if @recycle itself is not
+ * needed for that.
+ */
+static bool xsk_recycle_leave(struct xsk_recycle *recycle)
+{
+	struct xsk_buff_pool *to;
+	struct xsk_recycle *left;
+
+	if (!recycle->rx_xs)
+		return false;
+
+	to = recycle->rx_xs->pool;
+	list_for_each_entry(left, &to->recycle_from, node) {
+		if (left->left) {
+			xsk_recycle_unlink(recycle);
+			xsk_recycle_merge(recycle, left, to);
+			return false;
+		}
+	}
+
+	recycle->left = true;
+	return true;
+}
+
+/**
+ * xsk_recycle_destroy() - free the recycling state of a pool
+ * @pool: the pool, which no socket and no poll uses any more
+ *
+ * Context: the pool still holds its umem
+ */
+void xsk_recycle_destroy(struct xsk_buff_pool *pool)
+{
+	if (!pool->recycle)
+		return;
+
+	mutex_lock(&pool->umem->recycle_lock);
+	if (!xsk_recycle_leave(pool->recycle))
+		xsk_recycle_release(pool->recycle);
+	mutex_unlock(&pool->umem->recycle_lock);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Refill of a zero-copy Rx ring: which chunks come next. The loops that post
+ * them are inlined into the driver, see include/net/xsk_refill.h.
+ *
+ * Buffers on the free list come first, then chunks of paired Tx queues, then
+ * the fill ring.
+ */
+#include <net/xdp_sock_drv.h>
+#include <net/xsk_refill.h>
+
+#include "xsk_posted.h"
+#include "xsk_queue.h"
+#include "xsk_recycle.h"
+
+static bool xsk_refill_available(struct xsk_buff_pool *pool)
+{
+	return pool->free_list_cnt || xskq_cons_nb_entries(pool->fq, 1) ||
+	       xsk_recycle_waiting(pool);
+}
+
+/* @count buffers of xsk_buff_alloc() */
+static u32 xsk_refill_next_buff(struct xsk_refill_span *span, u32 count)
+{
+	*span = (struct xsk_refill_span) { .count = count, .slow = true };
+	return count;
+}
+
+static u32 xsk_refill_next_fill(struct xsk_buff_pool *pool,
+				struct xsk_refill_span *span, u32 max)
+{
+	struct xsk_queue *fq = pool->fq;
+	struct xdp_umem_ring *ring = (struct xdp_umem_ring *)fq->ring;
+	u32 index = fq->cached_cons & fq->ring_mask;
+
+	span->addrs = &ring->desc[index];
+	span->count = min(xskq_cons_nb_entries(fq, max), fq->nentries - index);
+	span->user = true;
+	span->slow = READ_ONCE(pool->recycle_check);
+	span->recycle = NULL;
+	return span->count;
+}
+
+/**
+ * xsk_refill_next() - get the next contiguous addresses to post
+ * @pool: the pool
+ * @span: receives the addresses
+ * @max: number of contiguous free descriptors
+ *
+ * Context: RCU read section, NAPI poll or the queue is not running
+ * Return: number of addresses, 0 if there are no chunks
+ */
+u32 xsk_refill_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
+		    u32 max)
+{
+	if (unlikely(pool->unaligned || dma_dev_need_sync(pool->dev)))
+		return xsk_refill_next_buff(span, xsk_refill_available(pool));
+	if (unlikely(pool->free_list_cnt))
+		return xsk_refill_next_buff(span,
+					    min(max, pool->free_list_cnt));
+	if (!list_empty(&pool->recycle_from) &&
+	    xsk_recycle_next(pool, span, max))
+		return span->count;
+	return xsk_refill_next_fill(pool, span, max);
+}
+EXPORT_SYMBOL_GPL(xsk_refill_next);
+
+/**
+ * xsk_refill_done() - consume the addresses of xsk_refill_next()
+ * @pool: the pool
+ * @span: the addresses
+ * @posted: number of descriptors written
+ *
+ * Context: RCU read section of xsk_refill_next()
+ */
+void xsk_refill_done(struct xsk_buff_pool *pool,
+		     const struct xsk_refill_span *span, u32 posted)
+{
+	if (span->recycle) {
+		xsk_recycle_taken(span->recycle, span->count, posted);
+	} else if (span->addrs) {
+		pool->fq->cached_cons += span->count;
+		if (!span->slow)
+			pool->fq->invalid_descs += span->count - posted;
+	}
+}
+EXPORT_SYMBOL_GPL(xsk_refill_done);
+
+static struct xdp_buff_xsk *xsk_refill_take_buff(struct xsk_buff_pool *pool)
+{
+	struct xdp_buff *xdp = xsk_buff_alloc(pool);
+	struct xdp_buff_xsk *xskb;
+
+	if (!xdp)
+		return NULL;
+
+	xskb = container_of(xdp, struct xdp_buff_xsk, xdp);
+	if (unlikely(READ_ONCE(pool->recycle_check)))
+		xsk_mark_posted(pool, xskb);
+	return xskb;
+}
+
+/**
+ * xsk_refill_take() - get a buffer of a slow span
+ * @pool: the pool
+ * @span: the addresses
+ * @i: index of an address
+ *
+ * Return: the buffer, NULL if the address is invalid or a duplicate
+ */
+struct xdp_buff_xsk *xsk_refill_take(struct xsk_buff_pool *pool,
+				     const struct xsk_refill_span *span, u32 i)
+{
+	struct xdp_buff_xsk *xskb;
+	u64 addr;
+
+	if (!span->addrs)
+		return xsk_refill_take_buff(pool);
+
+	/* In the fill ring, user space can change it: read it once */
+	addr = READ_ONCE(span->addrs[i]);
+	if (addr >= pool->addrs_cnt) {
+		pool->fq->invalid_descs++;
+		return NULL;
+	}
+	xskb = &pool->heads[addr >> pool->chunk_shift];
+	return xsk_mark_posted(pool, xskb) ? xskb : NULL;
+}
+EXPORT_SYMBOL_GPL(xsk_refill_take);
+
+/**
+ * xsk_refill_count_empty() - count a refill without chunks
+ * @pool: the pool
+ */
+void xsk_refill_count_empty(struct xsk_buff_pool *pool)
+{
+	pool->fq->queue_empty_descs++;
+}
+EXPORT_SYMBOL_GPL(xsk_refill_count_empty);
+
+/**
+ * xsk_refill_starved() - check whether there is no chunk for a refill
+ * @pool: the pool
+ *
+ * Context: NAPI poll
+ * Return: true if there is none, which is counted as by a refill
+ */
+bool xsk_refill_starved(struct xsk_buff_pool *pool)
+{
+	if (xsk_refill_available(pool))
+		return false;
+
+	xsk_refill_count_empty(pool);
+	return true;
+}
+EXPORT_SYMBOL_GPL(xsk_refill_starved);

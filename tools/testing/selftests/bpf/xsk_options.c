@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The socket options of if_xdp_fastpath.h as an interface: sizes, withdrawal,
+ * reasons, the kernel log
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+
+#include "xsk_attach_common.h"
+#include "xsk_fastpath.h"
+
+FIXTURE(xsk_options)
+{
+	struct testbed bed;
+	int kmsg;
+};
+
+FIXTURE_SETUP(xsk_options)
+{
+	bed_attach(_metadata, &self->bed, false, false, false);
+	self->kmsg = kmsg_open();
+	ASSERT_LE(0, self->kmsg);
+}
+
+FIXTURE_TEARDOWN(xsk_options)
+{
+}
+
+/* Larger than the structures of this kernel, smaller than a page */
+#define LONG	256
+#define HUGE	65536
+
+static int set(int fd, int option, const void *value, socklen_t len)
+{
+	return setsockopt(fd, SOL_XDP, option, value, len) ? errno : 0;
+}
+
+/* Return: number of bytes that getsockopt() wrote; -1 on failure */
+static int get(int fd, int option, void *value, socklen_t len)
+{
+	memset(value, 0xa5, LONG);
+	return getsockopt(fd, SOL_XDP, option, value, &len) ? -1 : (int)len;
+}
+
+static bool untouched(const unsigned char *value, int from)
+{
+	while (from < LONG && value[from] == 0xa5)
+		from++;
+	return from == LONG;
+}
+
+/*
+ * setsockopt() accepts @min to LONG bytes if the rest is zero, with the result
+ * @ok, and nothing else
+ */
+static void expect_set_sizes(struct __test_metadata *_metadata, int fd,
+			     int option, const void *request, int size,
+			     int min, int ok)
+{
+	unsigned char *value = calloc(1, HUGE);
+	int len;
+
+	ASSERT_NE(NULL, value);
+	memcpy(value, request, size);
+	for (len = 0; len <= LONG; len++) {
+		EXPECT_EQ(len < min ? EINVAL : ok, set(fd, option, value, len))
+			TH_LOG("%d bytes", len);
+	}
+	EXPECT_EQ(E2BIG, set(fd, option, value, HUGE));
+	EXPECT_EQ(E2BIG, set(fd, option, value, INT_MAX));
+	for (len = size; len < LONG; len++) {
+		value[len] = 1;
+		EXPECT_EQ(E2BIG, set(fd, option, value, LONG));
+		value[len] = 0;
+	}
+	EXPECT_EQ(EFAULT, set(fd, option, NULL, size));
+	free(value);
+}
+
+/* getsockopt() writes what fits, and no more than @size bytes */
+static void expect_get_sizes(struct __test_metadata *_metadata, int fd,
+			     int option, int size)
+{
+	unsigned char value[LONG], whole[LONG];
+	int len;
+
+	ASSERT_EQ(size, get(fd, option, whole, LONG));
+	EXPECT_TRUE(untouched(whole, size));
+	for (len = 0; len <= LONG; len++) {
+		int fits = len < size ? len : size;
+
+		EXPECT_EQ(fits, get(fd, option, value, len));
+		EXPECT_EQ(0, memcmp(value, whole, fits));
+		EXPECT_TRUE(untouched(value, fits));
+	}
+}
+
+/* Binaries with a shorter or longer struct xdp_attach work */
+TEST_F_TIMEOUT(xsk_options, attach_sizes, TIMEOUT)
+{
+	struct xdp_attach attach = { .flags = XDP_ATTACH_F_SKB_MODE };
+	int fd = socket(AF_XDP, SOCK_RAW, 0);
+	__u32 flags = XDP_ATTACH_F_DRV_MODE;
+
+	ASSERT_LE(0, fd);
+	expect_set_sizes(_metadata, fd, XDP_ATTACH, &attach, sizeof(attach),
+			 sizeof(flags), 0);
+	expect_get_sizes(_metadata, fd, XDP_ATTACH, sizeof(attach));
+	expect_get_sizes(_metadata, fd, XDP_FASTPATH_FEATURES, sizeof(__u64));
+
+	/* What fails has changed nothing */
+	ASSERT_EQ(0, xsk_fastpath__attach_query(fd, &attach));
+	EXPECT_EQ(XDP_ATTACH_F_SKB_MODE, attach.flags);
+	ASSERT_EQ(0, set(fd, XDP_ATTACH, &flags, sizeof(flags)));
+	ASSERT_EQ(0, xsk_fastpath__attach_query(fd, &attach));
+	EXPECT_EQ(flags, attach.flags);
+	EXPECT_EQ(XDP_ATTACH_S_REQUESTED, attach.state);
+	close(fd);
+}
+
+/* Binaries with a shorter or longer struct xdp_recycle work */
+TEST_F_TIMEOUT(xsk_options, recycle_sizes, TIMEOUT)
+{
+	struct xdp_recycle recycle = { .fd = -1 };
+	int fd = socket(AF_XDP, SOCK_RAW, 0);
+
+	ASSERT_LE(0, fd);
+	/* The size comes first, then that the socket is not bound */
+	expect_set_sizes(_metadata, fd, XDP_RECYCLE, &recycle, sizeof(recycle),
+			 sizeof(recycle.fd), ENOTCONN);
+	expect_get_sizes(_metadata, fd, XDP_RECYCLE, sizeof(recycle));
+	expect_get_sizes(_metadata, fd, XDP_RECYCLE_STATS,
+			 sizeof(struct xdp_recycle_stats));
+	EXPECT_EQ(ENOPROTOOPT, set(fd, XDP_RECYCLE_STATS, &recycle,
+				   sizeof(recycle)));
+	close(fd);
+
+	/* A bound socket that is not paired can be unpaired */
+	ASSERT_EQ(0, xsk_create(&self->bed.rx, &self->bed.opts));
+	expect_set_sizes(_metadata, self->bed.rx.fd, XDP_RECYCLE, &recycle,
+			 sizeof(recycle), sizeof(recycle.fd), 0);
+	recycle.entry = 1;
+	EXPECT_EQ(EINVAL, set(self->bed.rx.fd, XDP_RECYCLE, &recycle,
+			      sizeof(recycle)));
+	recycle.entry = 0;
+	recycle.state = XDP_RECYCLE_S_ON;
+	EXPECT_EQ(EINVAL, set(self->bed.rx.fd, XDP_RECYCLE, &recycle,
+			      sizeof(recycle)));
+}
+
+/* A library whose attached bind() failed continues with a program and a map */
+TEST_F_TIMEOUT(xsk_options, withdrawn_before_bind, TIMEOUT)
+{
+	const struct xdp_attach both = {
+		.flags = XDP_ATTACH_F_OFF | XDP_ATTACH_F_SKB_MODE,
+	};
+	struct testbed *b = &self->bed;
+	struct xdp_attach attach;
+
+	bed_load(_metadata, b, NULL);
+	ASSERT_EQ(0, regular_attach(b->skel->progs.xsk_pass, b->xdp_flags));
+	b->opts.attach_flags |= XDP_ATTACH_F_IF_NOEXIST;
+	ASSERT_EQ(0, xsk_open(&b->rx, &b->opts));
+	ASSERT_EQ(-EEXIST, xsk_bind(&b->rx));
+
+	EXPECT_EQ(EINVAL, set(b->rx.fd, XDP_ATTACH, &both, sizeof(both)));
+	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
+	EXPECT_EQ(XDP_ATTACH_R_REGULAR, attach.reason);
+	ASSERT_EQ(0, xsk_fastpath__attach(b->rx.fd, XDP_ATTACH_F_OFF));
+	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
+	EXPECT_EQ(XDP_ATTACH_S_NONE, attach.state);
+	EXPECT_EQ(XDP_ATTACH_R_NONE, attach.reason);
+
+	ASSERT_EQ(0, xsk_bind(&b->rx));
+	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
+	EXPECT_EQ(XDP_ATTACH_S_NONE, attach.state);
+	EXPECT_EQ(-EBUSY, xsk_fastpath__attach(b->rx.fd, XDP_ATTACH_F_OFF));
+	/* Bound without the option: no built-in program afterwards */
+	ASSERT_EQ(0, regular_detach(b->xdp_flags));
+	expect_no_prog(_metadata, RX_DEV);
+}
+
+/* The option can be set again after it was withdrawn */
+TEST_F_TIMEOUT(xsk_options, requested_after_withdrawal, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+
+	ASSERT_EQ(0, xsk_open(&b->rx, &b->opts));
+	ASSERT_EQ(0, xsk_fastpath__attach(b->rx.fd, XDP_ATTACH_F_OFF));
+	ASSERT_EQ(0, xsk_fastpath__attach(b->rx.fd, b->opts.attach_flags));
+	ASSERT_EQ(0, xsk_bind(&b->rx));
+	expect_active(_metadata, &b->rx);
+}
+
+/* A regular program is the reason while it is attached, and no longer */
+TEST_F_TIMEOUT(xsk_options, reason_follows_state, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+	struct xdp_attach attach;
+
+	bed_load(_metadata, b, NULL);
+	ASSERT_EQ(0, regular_attach(b->skel->progs.xsk_pass, b->xdp_flags));
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
+	EXPECT_TRUE(kmsg_find(self->kmsg, RX_DEV ": AF_XDP socket attached to queue 0 waits for XDP program"));
+	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
+	EXPECT_EQ(XDP_ATTACH_S_SHADOWED, attach.state);
+	EXPECT_EQ(XDP_ATTACH_R_REGULAR, attach.reason);
+
+	ASSERT_EQ(0, regular_detach(b->xdp_flags));
+	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
+	EXPECT_EQ(XDP_ATTACH_S_ACTIVE, attach.state);
+	EXPECT_EQ(XDP_ATTACH_R_NONE, attach.reason);
+
+	ASSERT_EQ(0, regular_attach(b->skel->progs.xsk_pass, b->xdp_flags));
+	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
+	EXPECT_EQ(XDP_ATTACH_R_REGULAR, attach.reason);
+}
+
+/* Repeated attempts of one socket log interface, queue and reason once */
+TEST_F_TIMEOUT(xsk_options, failure_is_logged_once, TIMEOUT)
+{
+	static const char text[] = RX_DEV ": AF_XDP socket not attached to queue 1: another socket is attached";
+	struct testbed *b = &self->bed;
+	struct xsk other;
+	int i;
+
+	b->opts.queue = 1;
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
+	ASSERT_EQ(0, xsk_open(&other, &b->opts));
+	ASSERT_EQ(-EBUSY, xsk_bind(&other));
+	EXPECT_TRUE(kmsg_find(self->kmsg, text));
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(-EBUSY, xsk_bind(&other));
+	EXPECT_FALSE(kmsg_find(self->kmsg, "AF_XDP socket not attached"));
+}
+
+/* Root of a user namespace does not write to the log of the host */
+TEST_F_TIMEOUT(xsk_options, container_does_not_log, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+	struct veth_opts veth = {};
+	struct xdp_attach attach;
+	struct xsk x;
+
+	if (!root_of_new_user_ns())
+		SKIP(return, "no user namespaces");
+	ASSERT_EQ(0, veth_create(&veth));
+	b->opts.queue = QUEUES;
+	ASSERT_EQ(0, xsk_open(&x, &b->opts));
+	ASSERT_EQ(-ERANGE, xsk_bind(&x));
+	ASSERT_EQ(0, xsk_query(&x, &attach));
+	EXPECT_EQ(XDP_ATTACH_R_NO_QUEUE, attach.reason);
+	EXPECT_FALSE(kmsg_find(self->kmsg, "AF_XDP socket"));
+}
+
+/* "xdp off" warns that there is only the built-in program */
+TEST_F_TIMEOUT(xsk_options, xdp_off_warns, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+
+	ASSERT_EQ(0, run("! ip link set dev " RX_DEV " xdp off 2>&1 | grep ."));
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
+	EXPECT_EQ(0, run("ip link set dev " RX_DEV " xdp off 2>&1 | grep -q 'Warning: No program to detach'"));
+	EXPECT_EQ(0, run("ip link set dev " RX_DEV " xdp off 2>/dev/null"));
+	expect_active(_metadata, &b->rx);
+}
+
+/* sock_diag dumps the statistics of recycling on request */
+TEST_F_TIMEOUT(xsk_options, recycle_in_sock_diag, TIMEOUT)
+{
+	const struct xdp_recycle_stats none = {};
+	struct testbed *b = &self->bed;
+	const struct diag_socket *s;
+	static struct diag d;
+
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
+	ASSERT_EQ(0, diag_dump(&d, XDP_SHOW_ATTACH));
+	s = diag_find(&d, b->rx.fd);
+	ASSERT_NE(NULL, s);
+	EXPECT_FALSE(s->has_recycle);
+	ASSERT_EQ(0, diag_dump(&d, XDP_SHOW_RECYCLE));
+	s = diag_find(&d, b->rx.fd);
+	ASSERT_NE(NULL, s);
+	ASSERT_TRUE(s->has_recycle);
+	EXPECT_FALSE(s->has_attach);
+	EXPECT_EQ(0, memcmp(&s->recycle, &none, sizeof(none)));
+}
+
+int main(int argc, char **argv)
+{
+	return run_tests(argc, argv);
+}
