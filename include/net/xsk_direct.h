@@ -135,7 +135,8 @@ static __always_inline u32 xsk_direct_read(struct xsk_direct *direct,
 
 	/* In steps of 4: otherwise the compiler keeps an index for each */
 	for (i = 0; i + 4 <= count; i += 4) {
-		xsk_unrolled_for(j = 0; j < 4; j++) {
+		xsk_unrolled
+		for (j = 0; j < 4; j++) {
 			if (!xsk_direct_read_one(&regs, i + j, read))
 				goto out;
 		}
@@ -189,23 +190,24 @@ static __always_inline u32 xsk_direct_receive(struct xsk_direct *direct,
 
 /**
  * xsk_direct_result() - end a poll
- * @ring: the Rx ring
+ * @pool: the pool
  * @filled: the device can continue to receive
+ * @empty: no descriptor is posted
  * @done: number of packets received
  * @budget: NAPI budget
  *
  * Return: value to return from the poll
  */
-static inline int xsk_direct_result(const struct xsk_rx_ring *ring, bool filled,
-				    u32 done, int budget)
+static inline int xsk_direct_result(struct xsk_buff_pool *pool, bool filled,
+				    bool empty, u32 done, int budget)
 {
-	if (!xsk_uses_need_wakeup(ring->pool))
+	if (!xsk_uses_need_wakeup(pool))
 		return filled ? done : budget;
 
-	if (!filled || ring->next_to_clean == ring->next_to_use)
-		xsk_set_rx_need_wakeup(ring->pool);
+	if (!filled || empty)
+		xsk_set_rx_need_wakeup(pool);
 	else
-		xsk_clear_rx_need_wakeup(ring->pool);
+		xsk_clear_rx_need_wakeup(pool);
 	return done;
 }
 
@@ -237,8 +239,8 @@ static inline u32 xsk_direct_receive(struct xsk_direct *direct,
 	return 0;
 }
 
-static inline int xsk_direct_result(const struct xsk_rx_ring *ring, bool filled,
-				    u32 done, int budget)
+static inline int xsk_direct_result(struct xsk_buff_pool *pool, bool filled,
+				    bool empty, u32 done, int budget)
 {
 	return done;
 }

@@ -41,6 +41,7 @@ struct xsk_rx_ring {
  * @count: number of addresses
  * @user: in the fill ring, where user space can write
  * @slow: each address needs xsk_refill_take()
+ * @last: there are no more chunks behind it
  * @recycle: the Tx queue that they come from; NULL for the fill ring
  */
 struct xsk_refill_span {
@@ -48,6 +49,7 @@ struct xsk_refill_span {
 	u32 count;
 	bool user;
 	bool slow;
+	bool last;
 	struct xsk_recycle *recycle;
 };
 
@@ -63,8 +65,8 @@ typedef u32 (*xsk_refill_post_t)(const struct xsk_refill_span *span,
 
 u32 xsk_refill_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 		    u32 max);
-void xsk_refill_done(struct xsk_buff_pool *pool,
-		     const struct xsk_refill_span *span, u32 posted);
+u32 xsk_refill_done(struct xsk_buff_pool *pool,
+		    const struct xsk_refill_span *span, u32 posted);
 struct xdp_buff_xsk *xsk_refill_take(struct xsk_buff_pool *pool,
 				     const struct xsk_refill_span *span, u32 i);
 void xsk_refill_count_empty(struct xsk_buff_pool *pool);
@@ -158,32 +160,65 @@ __xsk_refill_post_slow(const struct xsk_refill_span *span,
 	return next - ring->next_to_use;
 }
 
+/* Internal to xsk_refill_post(): what it keeps in registers */
+struct xsk_refill_regs {
+	const u64 *addrs;
+	u64 addrs_cnt;
+	struct xdp_buff_xsk *heads;
+	u32 shift;
+	void *desc;
+	void *bufs;
+	size_t next;
+};
+
+/* Internal to xsk_refill_post(): returns false if address @i is invalid */
+static __always_inline bool
+xsk_refill_post_one(const struct xsk_refill_regs *regs, size_t i,
+		    xsk_refill_write_t write, bool user)
+{
+	/* User space can change it at any time: read it once */
+	const u64 addr = READ_ONCE(regs->addrs[i]);
+	struct xdp_buff_xsk *xskb;
+
+	if (user && unlikely(addr >= regs->addrs_cnt))
+		return false;
+
+	xskb = &regs->heads[addr >> regs->shift];
+	write(regs->desc, regs->bufs, regs->next + i, &xskb->xdp, xskb->dma);
+	return true;
+}
+
 /* Internal to xsk_refill_post(): a loop of its own with and without @user */
-static __always_inline size_t
+static __always_inline u32
 __xsk_refill_post(const struct xsk_refill_span *span,
 		  const struct xsk_rx_ring *ring, xsk_refill_write_t write,
 		  bool user)
 {
-	struct xdp_buff_xsk *heads = ring->pool->heads, *xskb;
-	const u64 addrs_cnt = ring->pool->addrs_cnt;
-	const u32 shift = ring->pool->chunk_shift;
-	const u64 *addrs = span->addrs;
+	const struct xsk_refill_regs regs = {
+		.addrs = span->addrs,
+		.addrs_cnt = ring->pool->addrs_cnt,
+		.heads = ring->pool->heads,
+		.shift = ring->pool->chunk_shift,
+		.desc = ring->desc,
+		.bufs = ring->bufs,
+		.next = ring->next_to_use,
+	};
 	const size_t count = span->count;
-	void *desc = ring->desc, *bufs = ring->bufs;
-	size_t next = ring->next_to_use;
-	size_t i;
-	u64 addr;
+	size_t i, j;
 
-	xsk_unrolled_for(i = 0; i < count; i++) {
-		/* User space can change it at any time: read it once */
-		addr = user ? READ_ONCE(addrs[i]) : addrs[i];
-		if (user && unlikely(addr >= addrs_cnt))
-			continue;
-
-		xskb = &heads[addr >> shift];
-		write(desc, bufs, next++, &xskb->xdp, xskb->dma);
+	/* In steps of 4: otherwise the compiler keeps an index for each */
+	for (i = 0; i + 4 <= count; i += 4) {
+		xsk_unrolled
+		for (j = 0; j < 4; j++) {
+			if (!xsk_refill_post_one(&regs, i + j, write, user))
+				return i + j;
+		}
 	}
-	return next - ring->next_to_use;
+	for (j = 0; i + j < count; j++) {
+		if (!xsk_refill_post_one(&regs, i + j, write, user))
+			break;
+	}
+	return i + j;
 }
 
 /**
@@ -192,8 +227,8 @@ __xsk_refill_post(const struct xsk_refill_span *span,
  * @ring: the Rx ring, which has as many contiguous free descriptors
  * @write: inlined; writes one descriptor
  *
- * Return: number of descriptors written; fewer than addresses if some are
- * invalid or duplicates
+ * Return: number of descriptors written; all before the first invalid address,
+ * or, of a slow span, all that xsk_refill_take() accepted
  */
 static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
 					   const struct xsk_rx_ring *ring,
@@ -208,33 +243,35 @@ static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
 /**
  * xsk_refill() - post chunks to free descriptors
  * @ring: the Rx ring; next_to_use advances
- * @left: number of free descriptors
+ * @wanted: number of free descriptors
  * @post: the driver's xsk_refill_post()
  *
  * The data pointers of the buffers are not set: drivers call
- * xsk_buff_set_size() before they use them.
+ * xsk_buff_set_size() before they use them. Consumes at most @wanted addresses,
+ * valid or not, which bounds the time of a poll.
  *
  * Context: NAPI poll, or the queue is not running
  * Return: number of descriptors that are still free, for want of chunks
  */
-static __always_inline u32 xsk_refill(struct xsk_rx_ring *ring, u32 left,
+static __always_inline u32 xsk_refill(struct xsk_rx_ring *ring, u32 wanted,
 				      xsk_refill_post_t post)
 {
+	u32 posted, tries = wanted, left = wanted;
 	struct xsk_refill_span span;
-	const u32 wanted = left;
-	u32 posted;
 
 	/* Also called when a ring is set up, outside of polls */
 	rcu_read_lock();
-	while (left && xsk_refill_next(ring->pool, &span,
-				       min(left, ring->count -
-						 ring->next_to_use))) {
+	while (tries && xsk_refill_next(ring->pool, &span,
+					min(tries, ring->count -
+						   ring->next_to_use))) {
 		posted = post(&span, ring);
-		xsk_refill_done(ring->pool, &span, posted);
+		tries -= xsk_refill_done(ring->pool, &span, posted);
 		left -= posted;
 		ring->next_to_use += posted;
 		if (ring->next_to_use == ring->count)
 			ring->next_to_use = 0;
+		if (span.last)
+			break;
 	}
 	rcu_read_unlock();
 
@@ -269,10 +306,10 @@ static inline u32 xsk_refill_post(const struct xsk_refill_span *span,
 	return 0;
 }
 
-static inline u32 xsk_refill(struct xsk_rx_ring *ring, u32 left,
+static inline u32 xsk_refill(struct xsk_rx_ring *ring, u32 wanted,
 			     xsk_refill_post_t post)
 {
-	return left;
+	return wanted;
 }
 
 #endif /* CONFIG_XDP_SOCKETS */

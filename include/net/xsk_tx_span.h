@@ -153,7 +153,8 @@ __xsk_tx_span_write(const struct xsk_tx_span *span,
 
 	/* By hand: unrolled in one loop, the compiler keeps four indices */
 	for (i = 0; i + 4 <= span->count; i += 4) {
-		xsk_unrolled_for(j = 0; j < 4; j++) {
+		xsk_unrolled
+		for (j = 0; j < 4; j++) {
 			if (!xsk_tx_row_write(&row, i + j, write, note))
 				goto out;
 		}

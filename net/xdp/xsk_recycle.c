@@ -60,7 +60,7 @@ u32 xsk_recycle_switch(struct xsk_recycle *recycle, u32 taken, u32 size,
 
 	WRITE_ONCE(recycle->on, recycle->request_on);
 	WRITE_ONCE(recycle->slot, taken);
-	/* Matches the acquire in xsk_recycle_getsockopt() */
+	/* Pairs with the acquire in xsk_recycle_query(), xsk_recycle_settled() */
 	smp_store_release(&recycle->applied, request);
 	return max;
 }
@@ -336,6 +336,7 @@ bool xsk_recycle_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 	struct xsk_recycle *recycle;
 
 	span->user = false;
+	span->last = false;
 	span->slow = READ_ONCE(pool->recycle_check);
 	list_for_each_entry_rcu(recycle, &pool->recycle_from, node) {
 		if (xsk_recycle_next_of(recycle, span, max))

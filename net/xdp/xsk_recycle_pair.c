@@ -207,9 +207,10 @@ static int xsk_recycle_settled(const struct xsk_buff_pool *pool)
 {
 	const struct xsk_recycle *recycle = pool->recycle;
 
+	if (!recycle)
+		return 0;
 	/* Pairs with the release in xsk_recycle_switch(), for reading @on */
-	if (!recycle ||
-	    smp_load_acquire(&recycle->applied) == recycle->request)
+	if (smp_load_acquire(&recycle->applied) == recycle->request)
 		return 0;
 
 	xsk_recycle_wakeup(pool, XDP_WAKEUP_TX);
@@ -246,7 +247,7 @@ static int xsk_recycle_claim(struct xdp_sock *xs, const struct xdp_sock *rx_xs,
 		return err;
 
 	if (!xs->pool->recycle) {
-		/* Polls see it initialised */
+		/* Pairs with READ_ONCE() in polls: they see it initialised */
 		smp_store_release(&xs->pool->recycle, *spare);
 		*spare = NULL;
 	}

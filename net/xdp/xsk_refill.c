@@ -32,9 +32,11 @@ static u32 xsk_refill_next_fill(struct xsk_buff_pool *pool,
 	struct xsk_queue *fq = pool->fq;
 	struct xdp_umem_ring *ring = (struct xdp_umem_ring *)fq->ring;
 	u32 index = fq->cached_cons & fq->ring_mask;
+	u32 entries = xskq_cons_nb_entries(fq, max);
 
 	span->addrs = &ring->desc[index];
-	span->count = min(xskq_cons_nb_entries(fq, max), fq->nentries - index);
+	span->count = min(entries, fq->nentries - index);
+	span->last = entries < max && span->count == entries;
 	span->user = true;
 	span->slow = READ_ONCE(pool->recycle_check);
 	span->recycle = NULL;
@@ -65,24 +67,35 @@ u32 xsk_refill_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 }
 EXPORT_SYMBOL_GPL(xsk_refill_next);
 
+/* An invalid address ends the span, and is consumed as well */
+static u32 xsk_refill_done_fill(struct xsk_queue *fq,
+				const struct xsk_refill_span *span, u32 posted)
+{
+	bool invalid = !span->slow && posted < span->count;
+	u32 consumed = invalid ? posted + 1 : span->count;
+
+	fq->invalid_descs += invalid;
+	fq->cached_cons += consumed;
+	return consumed;
+}
+
 /**
- * xsk_refill_done() - consume the addresses of xsk_refill_next()
+ * xsk_refill_done() - consume addresses of xsk_refill_next()
  * @pool: the pool
  * @span: the addresses
  * @posted: number of descriptors written
  *
  * Context: RCU read section of xsk_refill_next()
+ * Return: number of addresses consumed
  */
-void xsk_refill_done(struct xsk_buff_pool *pool,
-		     const struct xsk_refill_span *span, u32 posted)
+u32 xsk_refill_done(struct xsk_buff_pool *pool,
+		    const struct xsk_refill_span *span, u32 posted)
 {
-	if (span->recycle) {
+	if (span->recycle)
 		xsk_recycle_taken(span->recycle, span->count, posted);
-	} else if (span->addrs) {
-		pool->fq->cached_cons += span->count;
-		if (!span->slow)
-			pool->fq->invalid_descs += span->count - posted;
-	}
+	else if (span->addrs)
+		return xsk_refill_done_fill(pool->fq, span, posted);
+	return span->count;
 }
 EXPORT_SYMBOL_GPL(xsk_refill_done);
 

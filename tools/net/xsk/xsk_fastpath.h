@@ -261,7 +261,7 @@ static inline const char *xsk_fastpath__attach_reason_str(__u32 reason)
 	case XDP_ATTACH_R_ZC_GENERIC:
 		return "generic mode has no zero-copy: ask for copy mode, or for native mode";
 	case XDP_ATTACH_R_BUILTIN:
-		return "the built-in program could not be created: free memory, or check the security module";
+		return "no built-in program: free memory, or check the security module";
 	case XDP_ATTACH_R_DEVICE_BUSY:
 		return "device memory is bound to a queue: release it first";
 	case XDP_ATTACH_R_PEER:

@@ -194,13 +194,15 @@ TEST_F_TIMEOUT(xsk_options, requested_after_withdrawal, TIMEOUT)
 /* A regular program is the reason while it is attached, and no longer */
 TEST_F_TIMEOUT(xsk_options, reason_follows_state, TIMEOUT)
 {
+	static const char waits[] = RX_DEV ": AF_XDP socket attached to queue 0"
+				    " waits for XDP program";
 	struct testbed *b = &self->bed;
 	struct xdp_attach attach;
 
 	bed_load(_metadata, b, NULL);
 	ASSERT_EQ(0, regular_attach(b->skel->progs.xsk_pass, b->xdp_flags));
 	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
-	EXPECT_TRUE(kmsg_find(self->kmsg, RX_DEV ": AF_XDP socket attached to queue 0 waits for XDP program"));
+	EXPECT_TRUE(kmsg_find(self->kmsg, waits));
 	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
 	EXPECT_EQ(XDP_ATTACH_S_SHADOWED, attach.state);
 	EXPECT_EQ(XDP_ATTACH_R_REGULAR, attach.reason);
@@ -218,7 +220,8 @@ TEST_F_TIMEOUT(xsk_options, reason_follows_state, TIMEOUT)
 /* Repeated attempts of one socket log interface, queue and reason once */
 TEST_F_TIMEOUT(xsk_options, failure_is_logged_once, TIMEOUT)
 {
-	static const char text[] = RX_DEV ": AF_XDP socket not attached to queue 1: another socket is attached";
+	static const char text[] = RX_DEV ": AF_XDP socket not attached to "
+				   "queue 1: another socket is attached";
 	struct testbed *b = &self->bed;
 	struct xsk other;
 	int i;
@@ -259,7 +262,8 @@ TEST_F_TIMEOUT(xsk_options, xdp_off_warns, TIMEOUT)
 
 	ASSERT_EQ(0, run("! ip link set dev " RX_DEV " xdp off 2>&1 | grep ."));
 	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
-	EXPECT_EQ(0, run("ip link set dev " RX_DEV " xdp off 2>&1 | grep -q 'Warning: No program to detach'"));
+	EXPECT_EQ(0, run("ip link set dev " RX_DEV " xdp off 2>&1 | grep -q "
+			 "'Warning: No program to detach'"));
 	EXPECT_EQ(0, run("ip link set dev " RX_DEV " xdp off 2>/dev/null"));
 	expect_active(_metadata, &b->rx);
 }

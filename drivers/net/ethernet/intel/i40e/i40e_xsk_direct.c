@@ -38,8 +38,9 @@ static __always_inline u64 i40e_xsk_read(void *desc, void *bufs, size_t index,
 	return len;
 }
 
-static u32 i40e_xsk_read_span(struct xsk_direct *direct,
-			      const struct xsk_rx_ring *ring, size_t count)
+static noinline u32 i40e_xsk_read_span(struct xsk_direct *direct,
+				       const struct xsk_rx_ring *ring,
+				       size_t count)
 {
 	return xsk_direct_read(direct, ring, count, i40e_xsk_read);
 }
@@ -54,10 +55,30 @@ static __always_inline void i40e_xsk_write(void *desc, void *bufs, size_t index,
 	rx_desc->read.hdr_addr = 0;
 }
 
-static u32 i40e_xsk_post_span(const struct xsk_refill_span *span,
-			      const struct xsk_rx_ring *ring)
+static noinline u32 i40e_xsk_post_span(const struct xsk_refill_span *span,
+				       const struct xsk_rx_ring *ring)
 {
 	return xsk_refill_post(span, ring, i40e_xsk_write);
+}
+
+/* Returns false if there are not enough chunks */
+static bool i40e_xsk_refill_ring(struct i40e_ring *rx_ring,
+				 struct xsk_rx_ring *ring)
+{
+	u32 left = I40E_DESC_UNUSED(rx_ring);
+
+	if (left < I40E_RX_BUFFER_WRITE)
+		return true;
+
+	xsk_refill_begin(ring->pool, left, ring->count);
+	left = xsk_refill(ring, left, i40e_xsk_post_span);
+
+	/* The first descriptor that is not posted must not look complete */
+	I40E_RX_DESC(rx_ring, ring->next_to_use)->wb.qword1.status_error_len = 0;
+	if (ring->next_to_use != rx_ring->next_to_use)
+		i40e_release_rx_desc(rx_ring, ring->next_to_use);
+
+	return xsk_refill_enough(ring->pool, left, ring->count);
 }
 
 /**
@@ -69,20 +90,8 @@ static u32 i40e_xsk_post_span(const struct xsk_refill_span *span,
 bool i40e_xsk_refill(struct i40e_ring *rx_ring)
 {
 	struct xsk_rx_ring ring = i40e_xsk_ring(rx_ring);
-	u32 left = I40E_DESC_UNUSED(rx_ring);
 
-	if (left < I40E_RX_BUFFER_WRITE)
-		return true;
-
-	xsk_refill_begin(ring.pool, left, ring.count);
-	left = xsk_refill(&ring, left, i40e_xsk_post_span);
-
-	/* The first descriptor that is not posted must not look complete */
-	I40E_RX_DESC(rx_ring, ring.next_to_use)->wb.qword1.status_error_len = 0;
-	if (ring.next_to_use != rx_ring->next_to_use)
-		i40e_release_rx_desc(rx_ring, ring.next_to_use);
-
-	return xsk_refill_enough(ring.pool, left, ring.count);
+	return i40e_xsk_refill_ring(rx_ring, &ring);
 }
 
 static bool i40e_xsk_idle(const struct i40e_ring *rx_ring)
@@ -95,25 +104,26 @@ static bool i40e_xsk_idle(const struct i40e_ring *rx_ring)
 }
 
 static int i40e_xsk_direct_poll(struct i40e_ring *rx_ring,
-				struct xsk_rx_ring *ring,
 				struct xsk_direct *direct, int budget)
 {
+	struct xsk_rx_ring ring = i40e_xsk_ring(rx_ring);
 	bool filled;
 	u32 done;
 
-	done = xsk_direct_receive(direct, ring, budget, i40e_xsk_read_span);
-	rx_ring->next_to_clean = ring->next_to_clean;
-	rx_ring->next_to_process = ring->next_to_clean;
+	done = xsk_direct_receive(direct, &ring, budget, i40e_xsk_read_span);
+	rx_ring->next_to_clean = ring.next_to_clean;
+	rx_ring->next_to_process = ring.next_to_clean;
 	i40e_update_rx_stats(rx_ring, direct->bytes, done);
 	if (unlikely(done < budget && !i40e_xsk_idle(rx_ring))) {
 		xsk_direct_end(direct);
 		return done + i40e_clean_rx_irq_xdp_zc(rx_ring, budget - done);
 	}
 
-	filled = i40e_xsk_refill(rx_ring);
-	ring->next_to_use = rx_ring->next_to_use;
+	filled = i40e_xsk_refill_ring(rx_ring, &ring);
 	xsk_direct_end(direct);
-	return xsk_direct_result(ring, filled, done, budget);
+	return xsk_direct_result(ring.pool, filled,
+				 ring.next_to_clean == ring.next_to_use, done,
+				 budget);
 }
 
 /**
@@ -125,7 +135,7 @@ static int i40e_xsk_direct_poll(struct i40e_ring *rx_ring,
  */
 int i40e_clean_rx_irq_zc(struct i40e_ring *rx_ring, int budget)
 {
-	struct xsk_rx_ring ring = i40e_xsk_ring(rx_ring);
+	struct xsk_buff_pool *pool = rx_ring->xsk_pool;
 	struct xsk_direct direct;
 	bool filled;
 
@@ -133,12 +143,13 @@ int i40e_clean_rx_irq_zc(struct i40e_ring *rx_ring, int budget)
 	if (rx_ring->next_to_process != rx_ring->next_to_clean)
 		return i40e_clean_rx_irq_xdp_zc(rx_ring, budget);
 	if (i40e_xsk_idle(rx_ring) &&
-	    xsk_refill_idle(ring.pool, I40E_DESC_UNUSED(rx_ring), ring.count,
+	    xsk_refill_idle(pool, I40E_DESC_UNUSED(rx_ring), rx_ring->count,
 			    I40E_RX_BUFFER_WRITE, &filled))
-		return xsk_direct_result(&ring, filled, 0, budget);
+		return xsk_direct_result(pool, filled, rx_ring->next_to_clean ==
+					 rx_ring->next_to_use, 0, budget);
 	if (xsk_direct_begin(&direct, READ_ONCE(rx_ring->xdp_prog),
-			     &rx_ring->xdp_rxq, ring.pool, budget))
-		return i40e_xsk_direct_poll(rx_ring, &ring, &direct, budget);
+			     &rx_ring->xdp_rxq, pool, budget))
+		return i40e_xsk_direct_poll(rx_ring, &direct, budget);
 
 	return i40e_clean_rx_irq_xdp_zc(rx_ring, budget);
 }

@@ -44,8 +44,9 @@ static __always_inline u64 ixgbe_xsk_read(void *desc, void *bufs, size_t index,
 	return len;
 }
 
-static u32 ixgbe_xsk_read_span(struct xsk_direct *direct,
-			       const struct xsk_rx_ring *ring, size_t count)
+static noinline u32 ixgbe_xsk_read_span(struct xsk_direct *direct,
+					const struct xsk_rx_ring *ring,
+					size_t count)
 {
 	return xsk_direct_read(direct, ring, count, ixgbe_xsk_read);
 }
@@ -62,10 +63,31 @@ static __always_inline void ixgbe_xsk_write(void *desc, void *bufs,
 	rx_desc->read.hdr_addr = 0;
 }
 
-static u32 ixgbe_xsk_post_span(const struct xsk_refill_span *span,
-			       const struct xsk_rx_ring *ring)
+static noinline u32 ixgbe_xsk_post_span(const struct xsk_refill_span *span,
+					const struct xsk_rx_ring *ring)
 {
 	return xsk_refill_post(span, ring, ixgbe_xsk_write);
+}
+
+/* Post at most @count chunks. Returns the number that is missing. */
+static u32 ixgbe_xsk_post(struct ixgbe_ring *rx_ring, struct xsk_rx_ring *ring,
+			  u32 count)
+{
+	u32 left = xsk_refill(ring, count, ixgbe_xsk_post_span);
+
+	/* The first descriptor that is not posted must not look complete */
+	IXGBE_RX_DESC(rx_ring, ring->next_to_use)->wb.upper.length = 0;
+	if (ring->next_to_use != rx_ring->next_to_use) {
+		rx_ring->next_to_use = ring->next_to_use;
+
+		/* Descriptors before the doorbell, also on weakly ordered
+		 * architectures
+		 */
+		wmb();
+		writel(ring->next_to_use, rx_ring->tail);
+	}
+
+	return left;
 }
 
 /**
@@ -78,21 +100,22 @@ static u32 ixgbe_xsk_post_span(const struct xsk_refill_span *span,
 bool ixgbe_alloc_rx_buffers_zc(struct ixgbe_ring *rx_ring, u16 count)
 {
 	struct xsk_rx_ring ring = ixgbe_xsk_ring(rx_ring);
-	u32 left = xsk_refill(&ring, count, ixgbe_xsk_post_span);
 
-	/* The first descriptor that is not posted must not look complete */
-	IXGBE_RX_DESC(rx_ring, ring.next_to_use)->wb.upper.length = 0;
-	if (ring.next_to_use != rx_ring->next_to_use) {
-		rx_ring->next_to_use = ring.next_to_use;
+	return !ixgbe_xsk_post(rx_ring, &ring, count);
+}
 
-		/* Descriptors before the doorbell, also on weakly ordered
-		 * architectures
-		 */
-		wmb();
-		writel(ring.next_to_use, rx_ring->tail);
-	}
+/* Returns false if there are not enough chunks */
+static bool ixgbe_xsk_refill_ring(struct ixgbe_ring *rx_ring,
+				  struct xsk_rx_ring *ring)
+{
+	u32 left = ixgbe_desc_unused(rx_ring);
 
-	return !left;
+	if (left < IXGBE_RX_BUFFER_WRITE)
+		return true;
+
+	xsk_refill_begin(ring->pool, left, ring->count);
+	left = ixgbe_xsk_post(rx_ring, ring, left);
+	return xsk_refill_enough(ring->pool, left, ring->count);
 }
 
 /**
@@ -103,16 +126,9 @@ bool ixgbe_alloc_rx_buffers_zc(struct ixgbe_ring *rx_ring, u16 count)
  */
 bool ixgbe_xsk_refill(struct ixgbe_ring *rx_ring)
 {
-	struct xsk_buff_pool *pool = rx_ring->xsk_pool;
-	u32 left = ixgbe_desc_unused(rx_ring);
+	struct xsk_rx_ring ring = ixgbe_xsk_ring(rx_ring);
 
-	if (left < IXGBE_RX_BUFFER_WRITE)
-		return true;
-
-	xsk_refill_begin(pool, left, rx_ring->count);
-	return ixgbe_alloc_rx_buffers_zc(rx_ring, left) ||
-	       xsk_refill_enough(pool, ixgbe_desc_unused(rx_ring),
-				 rx_ring->count);
+	return ixgbe_xsk_refill_ring(rx_ring, &ring);
 }
 
 static bool ixgbe_xsk_idle(const struct ixgbe_ring *rx_ring)
@@ -140,10 +156,11 @@ static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
 							budget - done);
 	}
 
-	filled = ixgbe_xsk_refill(rx_ring);
-	ring.next_to_use = rx_ring->next_to_use;
+	filled = ixgbe_xsk_refill_ring(rx_ring, &ring);
 	xsk_direct_end(direct);
-	return xsk_direct_result(&ring, filled, done, budget);
+	return xsk_direct_result(ring.pool, filled,
+				 ring.next_to_clean == ring.next_to_use, done,
+				 budget);
 }
 
 /**
@@ -157,18 +174,19 @@ static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
 int ixgbe_clean_rx_irq_zc(struct ixgbe_q_vector *q_vector,
 			  struct ixgbe_ring *rx_ring, const int budget)
 {
-	struct xsk_rx_ring ring = ixgbe_xsk_ring(rx_ring);
+	struct xsk_buff_pool *pool = rx_ring->xsk_pool;
 	struct xsk_direct direct;
 	bool filled;
 
 	if (ixgbe_xsk_idle(rx_ring) &&
-	    xsk_refill_idle(ring.pool, ixgbe_desc_unused(rx_ring), ring.count,
+	    xsk_refill_idle(pool, ixgbe_desc_unused(rx_ring), rx_ring->count,
 			    IXGBE_RX_BUFFER_WRITE, &filled))
-		return xsk_direct_result(&ring, filled, 0, budget);
+		return xsk_direct_result(pool, filled, rx_ring->next_to_clean ==
+					 rx_ring->next_to_use, 0, budget);
 	/* The rest of a multi-buffer packet is dropped */
 	if (!rx_ring->rx_buffer_info[rx_ring->next_to_clean].discard &&
 	    xsk_direct_begin(&direct, READ_ONCE(rx_ring->xdp_prog),
-			     &rx_ring->xdp_rxq, ring.pool, budget))
+			     &rx_ring->xdp_rxq, pool, budget))
 		return ixgbe_xsk_direct_poll(q_vector, rx_ring, &direct,
 					     budget);
 
