@@ -3,6 +3,7 @@
 #define _NET_XSK_DIRECT_H
 
 #include <asm/barrier.h>
+#include <linux/align.h>
 #include <linux/bitops.h>
 #include <linux/if_xdp.h>
 #include <linux/minmax.h>
@@ -109,6 +110,31 @@ xsk_direct_read_one(struct xsk_direct_regs *regs, size_t i,
 	return true;
 }
 
+/* Internal to xsk_direct_read() */
+static __always_inline u32 __xsk_direct_read(struct xsk_direct_regs *regs,
+					     size_t count,
+					     xsk_direct_read_t read)
+{
+	size_t i;
+
+	/* Unrolled by hand: the compiler would keep an index for each step */
+	for (i = 0; i < ALIGN_DOWN(count, 4); i += 4) {
+		if (!xsk_direct_read_one(regs, i, read))
+			return i;
+		if (!xsk_direct_read_one(regs, i + 1, read))
+			return i + 1;
+		if (!xsk_direct_read_one(regs, i + 2, read))
+			return i + 2;
+		if (!xsk_direct_read_one(regs, i + 3, read))
+			return i + 3;
+	}
+	for (; i < count; i++) {
+		if (!xsk_direct_read_one(regs, i, read))
+			break;
+	}
+	return i;
+}
+
 /**
  * xsk_direct_read() - deliver contiguous packets
  * @direct: state of the poll
@@ -131,23 +157,10 @@ static __always_inline u32 xsk_direct_read(struct xsk_direct *direct,
 		.next = ring->next_to_clean,
 		.max_len = direct->max_len,
 	};
-	size_t i, j;
+	u32 done = __xsk_direct_read(&regs, count, read);
 
-	/* In steps of 4: otherwise the compiler keeps an index for each */
-	for (i = 0; i + 4 <= count; i += 4) {
-		xsk_unrolled
-		for (j = 0; j < 4; j++) {
-			if (!xsk_direct_read_one(&regs, i + j, read))
-				goto out;
-		}
-	}
-	for (j = 0; i + j < count; j++) {
-		if (!xsk_direct_read_one(&regs, i + j, read))
-			break;
-	}
-out:
 	direct->bytes += regs.bytes;
-	return i + j;
+	return done;
 }
 
 /**

@@ -2,6 +2,7 @@
 #ifndef _NET_XSK_REFILL_H
 #define _NET_XSK_REFILL_H
 
+#include <linux/align.h>
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
@@ -204,21 +205,24 @@ __xsk_refill_post(const struct xsk_refill_span *span,
 		.next = ring->next_to_use,
 	};
 	const size_t count = span->count;
-	size_t i, j;
+	size_t i;
 
-	/* In steps of 4: otherwise the compiler keeps an index for each */
-	for (i = 0; i + 4 <= count; i += 4) {
-		xsk_unrolled
-		for (j = 0; j < 4; j++) {
-			if (!xsk_refill_post_one(&regs, i + j, write, user))
-				return i + j;
-		}
+	/* Unrolled by hand: the compiler would keep an index for each step */
+	for (i = 0; i < ALIGN_DOWN(count, 4); i += 4) {
+		if (!xsk_refill_post_one(&regs, i, write, user))
+			return i;
+		if (!xsk_refill_post_one(&regs, i + 1, write, user))
+			return i + 1;
+		if (!xsk_refill_post_one(&regs, i + 2, write, user))
+			return i + 2;
+		if (!xsk_refill_post_one(&regs, i + 3, write, user))
+			return i + 3;
 	}
-	for (j = 0; i + j < count; j++) {
-		if (!xsk_refill_post_one(&regs, i + j, write, user))
+	for (; i < count; i++) {
+		if (!xsk_refill_post_one(&regs, i, write, user))
 			break;
 	}
-	return i + j;
+	return i;
 }
 
 /**

@@ -2,6 +2,7 @@
 #ifndef _NET_XSK_TX_SPAN_H
 #define _NET_XSK_TX_SPAN_H
 
+#include <linux/align.h>
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
@@ -9,7 +10,7 @@
 #include <linux/minmax.h>
 #include <linux/overflow.h>
 #include <linux/types.h>
-#include <net/xdp_sock_drv.h>
+#include <net/xsk_buff_pool.h>
 
 struct xdp_sock;
 
@@ -98,8 +99,8 @@ static __always_inline bool xsk_tx_desc_fits(u64 addr, u64 len, u64 chunks,
 	       !check_add_overflow(addr | chunks, len - 1, &end);
 }
 
-/* Internal to xsk_tx_span_write(): state that is kept in registers */
-struct xsk_tx_row {
+/* Internal to xsk_tx_span_write(): what it keeps in registers */
+struct xsk_tx_span_regs {
 	const struct xdp_desc *desc;
 	const dma_addr_t *dma_pages;
 	u64 addrs_cnt;
@@ -113,34 +114,60 @@ struct xsk_tx_row {
 /* Internal to xsk_tx_span_write(). Returns false if descriptor @i is invalid or
  * has options.
  */
-static __always_inline bool xsk_tx_row_write(struct xsk_tx_row *row, size_t i,
-					     xsk_tx_write_t write, bool note)
+static __always_inline bool
+xsk_tx_span_write_one(struct xsk_tx_span_regs *regs, size_t i,
+		      xsk_tx_write_t write, bool record)
 {
 	/* User space can change the descriptor at any time: read it once */
-	const u64 addr = READ_ONCE(row->desc[i].addr);
-	const u64 len = xsk_tx_desc_len(&row->desc[i]);
+	const u64 addr = READ_ONCE(regs->desc[i].addr);
+	const u64 len = xsk_tx_desc_len(&regs->desc[i]);
 	dma_addr_t dma;
 
-	if (unlikely(!xsk_tx_desc_fits(addr, len, row->chunks,
-				       row->addrs_cnt)))
+	if (unlikely(!xsk_tx_desc_fits(addr, len, regs->chunks,
+				       regs->addrs_cnt)))
 		return false;
 
-	dma = row->dma_pages[addr >> PAGE_SHIFT] & ~XSK_NEXT_PG_CONTIG_MASK;
-	write(row->dev_desc, row->next + i, dma + (addr & ~PAGE_MASK), len);
-	if (note)
-		row->done[i] = addr;
-	row->bytes += len;
+	dma = regs->dma_pages[addr >> PAGE_SHIFT] & ~XSK_NEXT_PG_CONTIG_MASK;
+	write(regs->dev_desc, regs->next + i, dma + (addr & ~PAGE_MASK), len);
+	if (record)
+		regs->done[i] = addr;
+	regs->bytes += len;
 	return true;
 }
 
-/* Internal to xsk_tx_span_write(): one instance with @note, one without */
+/* Internal to xsk_tx_span_write() */
+static __always_inline u32
+xsk_tx_span_write_all(struct xsk_tx_span_regs *regs, size_t count,
+		      xsk_tx_write_t write, bool record)
+{
+	size_t i;
+
+	/* Unrolled by hand: the compiler would keep an index for each step */
+	for (i = 0; i < ALIGN_DOWN(count, 4); i += 4) {
+		if (!xsk_tx_span_write_one(regs, i, write, record))
+			return i;
+		if (!xsk_tx_span_write_one(regs, i + 1, write, record))
+			return i + 1;
+		if (!xsk_tx_span_write_one(regs, i + 2, write, record))
+			return i + 2;
+		if (!xsk_tx_span_write_one(regs, i + 3, write, record))
+			return i + 3;
+	}
+	for (; i < count; i++) {
+		if (!xsk_tx_span_write_one(regs, i, write, record))
+			break;
+	}
+	return i;
+}
+
+/* Internal to xsk_tx_span_write(): one instance with @record, one without */
 static __always_inline u32
 __xsk_tx_span_write(const struct xsk_tx_span *span,
 		    const struct xsk_buff_pool *pool,
 		    struct xsk_tx_dev_ring *ring, xsk_tx_write_t write,
-		    bool note)
+		    bool record)
 {
-	struct xsk_tx_row row = {
+	struct xsk_tx_span_regs regs = {
 		.desc = span->desc,
 		.dma_pages = pool->dma_pages,
 		.addrs_cnt = pool->addrs_cnt,
@@ -149,23 +176,10 @@ __xsk_tx_span_write(const struct xsk_tx_span *span,
 		.next = ring->next,
 		.done = span->done,
 	};
-	size_t i, j;
+	u32 written = xsk_tx_span_write_all(&regs, span->count, write, record);
 
-	/* By hand: unrolled in one loop, the compiler keeps four indices */
-	for (i = 0; i + 4 <= span->count; i += 4) {
-		xsk_unrolled
-		for (j = 0; j < 4; j++) {
-			if (!xsk_tx_row_write(&row, i + j, write, note))
-				goto out;
-		}
-	}
-	for (j = 0; i + j < span->count; j++) {
-		if (!xsk_tx_row_write(&row, i + j, write, note))
-			break;
-	}
-out:
-	ring->bytes += row.bytes;
-	return i + j;
+	ring->bytes += regs.bytes;
+	return written;
 }
 
 /**

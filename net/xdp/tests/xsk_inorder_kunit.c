@@ -236,6 +236,7 @@ static void xsk_inorder_ids(struct kunit *test)
 static void xsk_inorder_longest_ring(struct kunit *test)
 {
 	struct xsk_buff_pool *pool;
+	unsigned long finished = 0;
 	struct xsk_queue tx = {};
 	struct xdp_sock *xs;
 
@@ -247,6 +248,9 @@ static void xsk_inorder_longest_ring(struct kunit *test)
 	xs->tx = &tx;
 
 	tx.nentries = 1U << 24;
+	KUNIT_EXPECT_EQ(test, xsk_inorder_check(pool, xs), -ENOMEM);
+	/* xsk_inorder_prepare() allocates it; its contents do not matter */
+	xs->inorder.finished = &finished;
 	KUNIT_EXPECT_EQ(test, xsk_inorder_check(pool, xs), 0);
 	tx.nentries = 1U << 25;
 	KUNIT_EXPECT_EQ(test, xsk_inorder_check(pool, xs), -ENOMEM);

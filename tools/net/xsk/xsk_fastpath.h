@@ -265,7 +265,7 @@ static inline const char *xsk_fastpath__attach_reason_str(__u32 reason)
 	case XDP_ATTACH_R_DEVICE_BUSY:
 		return "device memory is bound to a queue: release it first";
 	case XDP_ATTACH_R_PEER:
-		return "native mode needs CAP_NET_ADMIN over the peer device, too: use generic mode";
+		return "native mode needs CAP_NET_ADMIN over the peer, too: use generic mode";
 	}
 	return "unknown reason: update this program";
 }
