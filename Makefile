@@ -5,8 +5,8 @@
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
-	@echo "NIC=ixgbe or NIC=i40e before demo and shell takes the card of that driver only;"
-	@echo "WIRE='cable:0-1' is what shell has at the ports (nicsim/README.md)."
+	@echo "NIC=ixgbe or NIC=i40e before demo and shell limits them to the NIC of that driver;"
+	@echo "WIRE='cable:0-1' sets the wires of shell (nicsim/README.md)."
 	@echo "KSRC=/path/to/linux-6.12.y before any of them uses that tree as the base;"
 	@echo "MIRROR=URL and MIRROR_SECURITY=URL name the Debian mirrors."
 
@@ -16,16 +16,16 @@ demo: ## from nothing to frames in an attached socket, in a booted kernel
 test: ## all tests; the last line counts them
 	@lab/test.sh
 
-check: ## what can be found in a minute, without building a kernel
+check: ## checks without a kernel build, in about a minute
 	@lab/check.sh
 
 bench: ## instructions per packet of all contestants, into results/ (bench/README.md)
 	@bench/run
 
-bench-quick: ## the few cells of it that tell the story
+bench-quick: ## a few characteristic cells
 	@bench/run --quick
 
-shell: ## a shell in the patched kernel with two ports of each card (exit leaves)
+shell: ## a shell in the patched kernel with two ports of each NIC (exit leaves)
 	@lab/shell.sh
 
 deb: ## Debian packages of the patched kernel, in out/deb (CONFIG=lab: a small one, in out/deb-lab)

@@ -68,7 +68,7 @@ mapfile -t pythons < <(files -name '*.py')
 check series "the series applies" python3 lab/series.py check --repo "$REPO" --tar "$tarball"
 ((${#patches[@]} == 0)) || check patches "checkpatch on patches" check_patches "${patches[@]}"
 ((${#sources[@]} == 0)) || check sources "checkpatch on new files" run_checkpatch -f "${sources[@]}"
-# All of them have the shape of include/trace/events/*.h, which checkpatch minds.
+# All of them have the shape of include/trace/events/*.h, which checkpatch rejects.
 ((${#traces[@]} == 0)) || check traces "checkpatch on tracepoints" run_checkpatch \
 	--ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT -f "${traces[@]}"
 check shell "shellcheck" shellcheck -x "${scripts[@]}"
@@ -78,6 +78,7 @@ check unittest "Python tests" python3 -m unittest discover -s lab -p 'test_*.py'
 check unittest-bench "Python tests of the benchmark" \
 	python3 -m unittest discover -s bench -p 'test_*.py'
 check rustfmt "rustfmt" cargo fmt --check --manifest-path nicsim/Cargo.toml
+check words "banned words" python3 lab/words.py
 check spelling "spelling" codespell --skip './out,./.git' \
 	--ignore-words-list te,xdpf,verfy
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"

@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-# How a line of the kernel begins: time, and sometimes thread or processor.
+# How a line of the kernel begins: time, and sometimes thread or CPU.
 PREFIX = r"^(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? )?"
 SPLAT = re.compile(PREFIX + r"(?:" + "|".join((
     r"WARNING: ",

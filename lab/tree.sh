@@ -21,4 +21,4 @@ else
 	[[ $state == tested ]] || base+=(--allow-drift)
 fi
 step tree "making the kernel trees" python3 "$LAB/series.py" tree "${base[@]}" \
-	--repo "$REPO" --tree "$OUT/linux" --base-worktree "$OUT/linux-base"
+	--repo "$REPO" --tree "$OUT/linux" --base-worktree "$OUT/linux-base" "$@"

@@ -38,7 +38,7 @@ struct xsk_rx_ring {
 
 /**
  * struct xsk_refill_span - contiguous addresses to post
- * @addrs: the first address
+ * @addrs: the first address; NULL: take buffers of xsk_buff_alloc()
  * @count: number of addresses
  * @user: in the fill ring, where user space can write
  * @slow: each address needs xsk_refill_take()
@@ -251,8 +251,8 @@ static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
  * @post: the driver's xsk_refill_post()
  *
  * The data pointers of the buffers are not set: drivers call
- * xsk_buff_set_size() before they use them. Consumes at most @wanted addresses,
- * valid or not, which bounds the time of a poll.
+ * xsk_buff_set_size() before they use them. Of aligned chunks, consumes at most
+ * @wanted addresses, valid or not, which bounds the time of a poll.
  *
  * Context: NAPI poll, or the queue is not running
  * Return: number of descriptors that are still free, for want of chunks
@@ -260,7 +260,7 @@ static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
 static __always_inline u32 xsk_refill(struct xsk_rx_ring *ring, u32 wanted,
 				      xsk_refill_post_t post)
 {
-	u32 posted, tries = wanted, left = wanted;
+	u32 posted, consumed, tries = wanted, left = wanted;
 	struct xsk_refill_span span;
 
 	/* Also called when a ring is set up, outside of polls */
@@ -269,17 +269,20 @@ static __always_inline u32 xsk_refill(struct xsk_rx_ring *ring, u32 wanted,
 					min(tries, ring->count -
 						   ring->next_to_use))) {
 		posted = post(&span, ring);
-		tries -= xsk_refill_done(ring->pool, &span, posted);
+		consumed = xsk_refill_done(ring->pool, &span, posted);
+		tries -= consumed;
 		left -= posted;
 		ring->next_to_use += posted;
 		if (ring->next_to_use == ring->count)
 			ring->next_to_use = 0;
-		if (span.last)
+		/* No more chunks, or no buffer for one */
+		if ((span.last && consumed == span.count) ||
+		    (!span.addrs && !posted))
 			break;
 	}
 	rcu_read_unlock();
 
-	if (left == wanted)
+	if (tries == wanted)
 		xsk_refill_count_empty(ring->pool);
 	return left;
 }

@@ -32,7 +32,7 @@ static const char * const xsk_attach_reasons[] = {
 	[XDP_ATTACH_R_CAPABILITY]	= "CAP_NET_ADMIN is missing",
 	[XDP_ATTACH_R_NO_QUEUE]		= "the device has no such Rx queue",
 	[XDP_ATTACH_R_QUEUE_BUSY]	= "another socket is attached",
-	[XDP_ATTACH_R_NO_NATIVE]	= "the driver cannot redirect in NAPI",
+	[XDP_ATTACH_R_NO_NATIVE]	= "the driver does not declare safe native mode",
 	[XDP_ATTACH_R_DRIVER]		= "the driver refused the program",
 	[XDP_ATTACH_R_MODE_CONFLICT]	= "another socket holds the other mode",
 	[XDP_ATTACH_R_UPPER]		= "an upper device runs a program",
@@ -356,7 +356,7 @@ void xsk_attach_cancel(struct xdp_sock *xs, struct net_device *dev)
 	if (!xs->attach.held)
 		return;
 
-	/* Something else made bind() fail */
+	/* Another check failed, or the socket is closed */
 	xs->attach.reason = XDP_ATTACH_R_NONE;
 	xs->attach.held = false;
 	xdp_builtin_put(dev, xs->attach.fallback);

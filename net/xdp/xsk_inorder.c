@@ -222,22 +222,27 @@ int xsk_inorder_getsockopt(struct xdp_sock *xs, char __user *optval,
  */
 int xsk_inorder_prepare(struct xdp_sock *xs)
 {
-	int err = 0;
+	const struct xsk_queue *tx = READ_ONCE(xs->tx);
+	unsigned long *finished;
 
-	if (!xsk_is_inorder(xs))
+	/* An earlier bind() that failed may have allocated it */
+	if (!xsk_is_inorder(xs) || !tx || READ_ONCE(xs->inorder.finished))
 		return 0;
+	if (tx->nentries > 1U << XSK_INORDER_SLOT_BITS)
+		return -ENOMEM;
+
+	/* Without the mutex, which xsk_notifier() takes under RTNL */
+	finished = bitmap_zalloc(tx->nentries,
+				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!finished)
+		return -ENOMEM;
 
 	mutex_lock(&xs->mutex);
-	/* An earlier bind() that failed may have allocated it */
-	if (xs->tx && !xs->inorder.finished) {
-		xs->inorder.finished = bitmap_zalloc(xs->tx->nentries,
-						     GFP_KERNEL_ACCOUNT |
-						     __GFP_NOWARN);
-		if (!xs->inorder.finished)
-			err = -ENOMEM;
-	}
+	if (!xs->inorder.finished)
+		swap(xs->inorder.finished, finished);
 	mutex_unlock(&xs->mutex);
-	return err;
+	bitmap_free(finished);
+	return 0;
 }
 
 static int xsk_inorder_prepare_pool(struct xsk_buff_pool *pool)

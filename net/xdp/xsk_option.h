@@ -7,7 +7,7 @@
 #include <linux/uaccess.h>
 
 /*
- * Options of if_xdp_fastpath.h are structures that can grow: a new binary
+ * The structures of if_xdp_fastpath.h can grow: a new binary
  * works on an old kernel unless it uses a new field, and conversely.
  */
 

@@ -18,7 +18,7 @@ struct xsk_refill_span;
  * @limit: number of pending chunks above which more are spilled
  * @to: pool of the Rx queue; NULL if there is none
  * @node: in recycle_from of that pool
- * @tx_xs: the sending socket
+ * @tx_xs: the sending socket; NULL after it was closed
  * @rx_xs: the receiving socket; NULL if there is none
  * @left: the Tx queue's pool was freed, and the Rx queue's owns this
  * @request: number of requests to switch recording
@@ -35,7 +35,7 @@ struct xsk_refill_span;
  * @recycled: number of chunks that it accepted
  *
  * read <= published <= noted <= read + entries. The Tx queue's polls write
- * @applied to @published, the Rx queue's polls the rest; links and requests
+ * @applied to @published, the Rx queue's polls @read and @recycled; links and requests
  * are protected by recycle_lock of the umem. Each index has one writer, so the
  * two queues can be polled on different CPUs without a lock.
  */

@@ -6,8 +6,9 @@
  * The links between the pools of a umem are protected by its recycle_lock,
  * which is taken after RTNL and the socket's mutex. setsockopt() checks a
  * pairing under RTNL, so that no other socket joins the Tx queue in between,
- * and waits for polls under recycle_lock only: sockets of other umems, and
- * everybody else who needs RTNL, do not wait with it.
+ * and waits for polls under recycle_lock only. RTNL waits with it if a socket
+ * of the same umem is closed, or its device is unregistered, at that time;
+ * sockets of other umems do not.
  */
 #include <linux/dma-mapping.h>
 #include <linux/file.h>
@@ -362,7 +363,7 @@ static int xsk_recycle_set_fd(struct xdp_sock *xs,
 	int err;
 
 	if (opt->fd == -1)
-		return xsk_recycle_set(xs, NULL, 0);
+		return opt->flags ? -EINVAL : xsk_recycle_set(xs, NULL, 0);
 
 	if (!xsk_recycle_bound(xs))
 		return -ENOTCONN;

@@ -41,9 +41,9 @@ static void xsk_recycle_unbind_tx(struct xsk_recycle *recycle,
  * xsk_recycle_unbind() - end the pairings of a socket, on either side
  * @xs: the socket, which is no longer bound, and whose Tx ring is not polled
  *
- * Chunks in flight and pending ones still go to the Rx queue. If that is the
- * side being closed, they go to the next pairing of the Tx queue; those in
- * flight also go to its completion ring.
+ * Chunks in flight and pending ones still go to the Rx queue. If @xs is the Rx
+ * socket, pending chunks wait for the next pairing of the Tx socket; chunks in
+ * flight go to its completion ring, or are pending.
  */
 void xsk_recycle_unbind(struct xdp_sock *xs)
 {

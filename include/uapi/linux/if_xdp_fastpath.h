@@ -67,6 +67,9 @@
  * @reason: XDP_ATTACH_R_*: why the last bind() failed, fell back to another
  *	mode, or why the socket is not active. Zero in setsockopt().
  *
+ * setsockopt() fails with EINVAL for unknown flags, both modes or a result that
+ * is not zero, and with EBUSY after bind().
+ *
  * bind() attaches the socket to its queue: all packets of the queue go to its
  * Rx ring, until it is closed. The kernel runs a built-in program for this
  * purpose, unless the device runs a regular program, which always has
@@ -126,8 +129,8 @@ enum {
 	XDP_ATTACH_R_CAPABILITY,	/* no CAP_NET_ADMIN */
 	XDP_ATTACH_R_NO_QUEUE,		/* no such Rx queue */
 	XDP_ATTACH_R_QUEUE_BUSY,	/* another socket is attached */
-	XDP_ATTACH_R_NO_NATIVE,		/* the driver has no native XDP with
-					 * redirection in the NAPI poll
+	XDP_ATTACH_R_NO_NATIVE,		/* the driver does not declare that it
+					 * redirects in the queue's NAPI poll
 					 */
 	XDP_ATTACH_R_DRIVER,		/* the driver refused the program */
 	XDP_ATTACH_R_MODE_CONFLICT,	/* the device is used in another mode */
@@ -156,21 +159,21 @@ enum {
  *
  * setsockopt() pairs the Tx side of a socket, which has XDP_TX_INORDER, with
  * the Rx side of the same or another socket: of the same queue, another queue
- * or another device. Both are zero-copy and share the umem. It can be called at
- * any time and holds for descriptors that are put into the Tx ring afterwards.
+ * or another device. Both are bound, zero-copy and share the umem. It can be
+ * called at any time and holds for descriptors that are put into the Tx ring afterwards.
  * Earlier descriptors complete as before the call; chunks that are still
  * pending go to the Rx queue, or to the next one that is paired.
  *
  * The Rx queue takes transmitted chunks before those of its fill ring. Pending
- * chunks belong to the kernel. Their number is limited to the size of the Tx
- * ring; a surplus goes to the completion ring, or is kept, too, if there is no
- * such ring or it is full. bind() of another Tx socket on the queue fails with
+ * chunks belong to the kernel. Above the size of the Tx ring, further chunks go
+ * to the completion ring; if there is none or it is full, they are pending as
+ * well. bind() of another Tx socket on the queue fails with
  * EBUSY until the paired one is closed.
  *
  * Two packets may be written to a chunk that user space posts twice, to Tx, to
  * the fill ring, or to both. With XDP_RECYCLE_F_CHECK the Rx queue refuses and
- * counts chunks that were posted to the device before and are still there, on
- * i40e and ixgbe; this holds for the queue until its last socket is closed.
+ * counts chunks that were posted to the device before and are still there, if its
+ * driver supports the check; this holds for the queue until its last socket is closed.
  *
  * Fails with one of these. The kernel log has the reason why two bound sockets
  * cannot be paired.
@@ -184,8 +187,8 @@ enum {
  * EPROTOTYPE	no XDP_TX_INORDER
  * EMLINK	several sockets transmit on the queue
  * EAGAIN	an earlier call is not effective yet, because descriptors
- *		before it were not taken; or another thread pairs sockets of
- *		the umem. Nothing has changed; try again
+ *		before it were not taken; or another thread pairs, closes or
+ *		queries sockets of the umem. Nothing has changed; try again
  * ENOMEM	no memory to record addresses
  * EBADF, ENOTSOCK, ENOPROTOOPT	@fd is not an AF_XDP socket
  */

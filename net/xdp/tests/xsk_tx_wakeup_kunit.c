@@ -13,7 +13,7 @@ struct xsk_tx_wakeup_param {
 	u32 ll_usec;
 };
 
-/* Polls not driven by interrupts, or sockets that may not check the flag */
+/* Polls that are not interrupt-driven, or sockets that may not check the flag */
 static const struct xsk_tx_wakeup_param xsk_tx_wakeup_params[] = {
 	{ "busy poll", NAPIF_STATE_IN_BUSY_POLL },
 	{ "prefer busy poll", NAPIF_STATE_PREFER_BUSY_POLL },

@@ -256,7 +256,7 @@ TEST_F_TIMEOUT(xsk_bind, refused_queue_busy, TIMEOUT)
 /* Native mode requires a driver with XDP_REDIRECT */
 TEST_F_TIMEOUT(xsk_bind, refused_no_native, TIMEOUT)
 {
-	const char *text = "the driver cannot redirect in NAPI";
+	const char *text = "the driver does not declare safe native mode";
 	struct testbed *b = &self->bed;
 
 	b->opts.dev = "lo";
@@ -423,7 +423,7 @@ TEST_F_TIMEOUT(xsk_bind, chooses_mode, TIMEOUT)
 /* Falls back to generic mode if the device has no native XDP */
 TEST_F_TIMEOUT(xsk_bind, falls_back_without_native, TIMEOUT)
 {
-	const char *text = "the driver cannot redirect in NAPI";
+	const char *text = "the driver does not declare safe native mode";
 	struct testbed *b = &self->bed;
 
 	if (b->zc)
@@ -471,8 +471,9 @@ TEST_F_TIMEOUT(xsk_bind, stalls_when_driver_refuses, TIMEOUT)
 	restore_rejected(_metadata, b);
 	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
 	EXPECT_EQ(XDP_ATTACH_S_STALLED, attach.state);
+	EXPECT_EQ(XDP_ATTACH_R_DRIVER, attach.reason);
 	EXPECT_EQ(0, attach.prog_id);
-	EXPECT_TRUE(kmsg_find(self->kmsg, "program did not come back"));
+	EXPECT_TRUE(kmsg_find(self->kmsg, "Failed to reinstate"));
 	expect_no_prog(_metadata, RX_DEV);
 	ASSERT_EQ(0, flow_to_stack(&b->flow, &b->stack, SOME));
 
@@ -501,6 +502,7 @@ TEST_F_TIMEOUT(xsk_bind, restored_in_generic_mode, TIMEOUT)
 	expect_active(_metadata, &b->rx);
 	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
 	EXPECT_EQ(XDP_ATTACH_F_SKB_MODE, attach.flags);
+	EXPECT_EQ(XDP_ATTACH_R_DRIVER, attach.reason);
 	ASSERT_EQ(0, flow_transfer(&b->flow, SOME, true));
 }
 

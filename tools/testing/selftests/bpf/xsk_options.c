@@ -142,6 +142,10 @@ TEST_F_TIMEOUT(xsk_options, recycle_sizes, TIMEOUT)
 	EXPECT_EQ(EINVAL, set(self->bed.rx.fd, XDP_RECYCLE, &recycle,
 			      sizeof(recycle)));
 	recycle.entry = 0;
+	recycle.flags = XDP_RECYCLE_F_CHECK;
+	EXPECT_EQ(EINVAL, set(self->bed.rx.fd, XDP_RECYCLE, &recycle,
+			      sizeof(recycle)));
+	recycle.flags = 0;
 	recycle.state = XDP_RECYCLE_S_ON;
 	EXPECT_EQ(EINVAL, set(self->bed.rx.fd, XDP_RECYCLE, &recycle,
 			      sizeof(recycle)));

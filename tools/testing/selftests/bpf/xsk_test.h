@@ -74,7 +74,7 @@ struct ring {
 
 /*
  * struct umem - memory of one or more sockets
- * @in_kernel: per chunk: owned by the kernel. Its second return is an error.
+ * @in_kernel: per chunk: owned by the kernel. Returning a chunk twice is an error.
  */
 struct umem {
 	int memfd;
