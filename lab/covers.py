@@ -15,20 +15,30 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
 import matrix  # noqa: E402  pylint: disable=wrong-import-position
 
 
-class CoverError(Exception):
+class Failure(Exception):
     """The error and, after a semicolon, the remedy."""
 
 
-def patches(name, needs, ranges):
+def ranges(sections):
+    """Return section -> the numbers of its first and last patch in the whole series."""
+    found, last = {}, 0
+    for name, mails in sections.items():
+        found[name] = (last + 1, last := last + len(mails))
+    return found
+
+
+def patches(name, needs, sections):
     """Return the numbers of the section's patches and of those that it needs."""
-    if unknown := set(needs) - set(ranges):
-        raise CoverError(f"needs the section {unknown.pop()}, which `series` lacks; correct it")
-    text = "Patches {} to {} of the whole series".format(*ranges[name])
-    listed = ", ".join("{} ({} to {})".format(need, *ranges[need]) for need in needs)
+    if unknown := set(needs) - set(sections):
+        raise Failure(f"patches/cover/{name} needs the section {unknown.pop()}, which `series` "
+                      "lacks; correct it")
+    numbers = ranges(sections)
+    text = "Patches {} to {} of the whole series".format(*numbers[name])
+    listed = ", ".join("{} ({} to {})".format(need, *numbers[need]) for need in needs)
     return text + (f";\nneeds {listed}.\n" if needs else "; needs no other patch.\n")
 
 
-def bench(repo, workloads, contestants):
+def bench(name, workloads, contestants, repo):
     """Return the table of instructions per packet, with the change from first to last."""
     found = {(cell["nic"], cell["workload"], cell["contestant"]): cell["insn_per_pkt"]
              for cell in json.loads((repo / "results/bench.json").read_text())["cells"]
@@ -36,10 +46,11 @@ def bench(repo, workloads, contestants):
     lines = [f"{'insn/packet':15}" + "".join(f"{name:>16}" for name in contestants) + "   change"]
     for nic in ("i40e", "ixgbe"):
         for workload in workloads:
-            cells = [found.get((nic, workload, name)) for name in contestants]
+            cells = [found.get((nic, workload, contestant)) for contestant in contestants]
             if None in cells:
-                raise CoverError(f"results/bench.json lacks {contestants[cells.index(None)]} for "
-                                 f"{nic} {workload}; measure it or change the line `# bench`")
+                raise Failure(f"results/bench.json lacks {contestants[cells.index(None)]} for "
+                              f"{nic} {workload}; measure it or change `# bench` in "
+                              f"patches/cover/{name}")
             lines.append(f"{nic:7}{workload:8}" + "".join(f"{cell:16.1f}" for cell in cells)
                          + f"{100 * (cells[-1] / cells[0] - 1):+7.0f} %")
     return "".join(f"  {line}\n" for line in lines)
@@ -47,20 +58,15 @@ def bench(repo, workloads, contestants):
 
 def render(repo, name, sections):
     """Return the cover letter of a section with its generated parts up to date."""
-    path, ranges, last = repo / "patches/cover" / name, {}, 0
-    for section, mails in sections.items():
-        ranges[section] = (last + 1, last := last + len(mails))
-
     def fill(match):
-        kind, words = match[1], match[2].split()
-        if kind == "patches":
-            text = patches(name, words, ranges)
-        else:
-            colon = words.index(":") if ":" in words else len(words)
-            text = bench(repo, words[:colon], words[colon + 1:])
+        words, _, contestants = match[2].partition(":")
+        text = (patches(name, words.split(), sections) if match[1] == "patches" else
+                bench(name, words.split(), contestants.split(), repo))
         return f"{match[0].splitlines()[0]}\n{text}# end\n"
 
+    path = repo / "patches/cover" / name
     text = path.read_text() if path.is_file() else ""
     if not re.match(r"\S.*\n\n\S", text) or not text.isascii():
-        raise CoverError("must be a subject line, a blank line and text, in ASCII; write it")
+        raise Failure(f"patches/cover/{name} must be a subject line, a blank line and text, in "
+                      "ASCII; write it")
     return re.sub(r"^# (patches|bench)\b(.*)\n(?:.*\n)*?# end\n", fill, text, flags=re.MULTILINE)

@@ -15,7 +15,7 @@ fi
 
 # The drivers of the series, and the nicsim models of their NICs.
 DRIVERS=(ixgbe i40e)
-declare -A CARDS=([ixgbe]=82599 [i40e]=x710)
+declare -A NICS=([ixgbe]=82599 [i40e]=x710)
 
 # choose_nics: sets drivers to those that NIC names, and models to two ports per driver.
 choose_nics() {
@@ -27,7 +27,7 @@ choose_nics() {
 	esac
 	models=''
 	for driver in "${drivers[@]}"; do
-		models+=${models:+,}${CARDS[$driver]},${CARDS[$driver]}
+		models+=${models:+,}${NICS[$driver]},${NICS[$driver]}
 	done
 }
 

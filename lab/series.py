@@ -24,37 +24,27 @@ import sys
 import tarfile
 import tempfile
 import textwrap
-import time
 from pathlib import Path
 
 import covers
+from covers import Failure
 
 KERNEL_FOLDERS = ("include", "net", "drivers", "Documentation", "tools", "samples")
 NOTES = "refs/notes/series"  # the text between `---` and the diffstat
-NAME_MAX, SUBJECT_MAX = 64, 72
+SUBJECT_MAX = 72
 INTEL = "drivers/net/ethernet/intel/"
 BPF = ("kernel/bpf/", "tools/testing/selftests/bpf/")
 EDIT = "edit out/linux, commit there and `make refresh` (--force overwrites this file)"
 
-
-def identity(name, address, date):
-    """Return the environment that makes a commit the same on every machine."""
-    return {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER")
-            for key, value in (("NAME", name), ("EMAIL", address), ("DATE", date))}
-
-
 # What a user or a calling git hook has configured must change neither commits nor diffs. The tree
 # may belong to another user: root in the lab, the developer outside. No gc: a scratch repository
 # has the tree's objects but not its branches.
+GIT = ("git", "-c", "safe.directory=*", "-c", "gc.auto=0", "-c", "core.looseCompression=0")
+# The identity makes a commit the same on every machine
 ENV = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | {
     "LC_ALL": "C.UTF-8", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
-    "GIT_CONFIG_KEY_1": "gc.auto", "GIT_CONFIG_VALUE_1": "0",
-} | identity("base", "base@localhost", "2000-01-01T00:00:00Z")
-
-
-class Failure(Exception):
-    """The error and, after a semicolon, the remedy."""
+} | {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in (
+    ("NAME", "base"), ("EMAIL", "base@localhost"), ("DATE", "2000-01-01T00:00:00Z"))}
 
 
 def say(text):
@@ -62,22 +52,10 @@ def say(text):
     print(f"series.py: {text}", file=sys.stderr, flush=True)
 
 
-@contextlib.contextmanager
-def step(what):
-    """Show that a long step begins and how long it took."""
-    start = time.monotonic()
-    say(f"{what} ...")
-    yield
-    say(f"{what}: {time.monotonic() - start:.0f} s")
-
-
 def run(cmd, **kwargs):
     """Run cmd, capture its output as text and leave its status to the caller."""
-    try:
-        return subprocess.run([*map(str, cmd)], stdin=subprocess.DEVNULL, capture_output=True,
-                              check=False, text=True, **{"env": ENV, **kwargs})
-    except FileNotFoundError as err:
-        raise Failure(f"{err.filename} is missing; install it or correct the path") from err
+    return subprocess.run([*map(str, cmd)], capture_output=True, check=False, text=True,
+                          **{"env": ENV, "input": ""} | kwargs)
 
 
 class Git:
@@ -86,24 +64,16 @@ class Git:
     def __init__(self, path, **env):
         self.path, self.env = Path(path), {key: str(value) for key, value in env.items()}
 
-    def run(self, *args):
+    def run(self, *args, **kwargs):
         """Run a command whose failure is an answer."""
-        return run(["git", *args], cwd=self.path, env=ENV | self.env)
+        return run([*GIT, *args], cwd=self.path, env=ENV | self.env, **kwargs)
 
-    def __call__(self, *args):
-        done = self.run(*args)
+    def __call__(self, *args, **kwargs):
+        done = self.run(*args, **kwargs)
         if done.returncode:
             raise Failure(f"git {args[0]} in {self.path}: {done.stderr.strip()}; "
                           "repair the tree or remove it")
         return done.stdout.strip()
-
-    def paths(self, *args):
-        """Return the NUL-separated output of a command as a list."""
-        return [path for path in self(*args).split("\0") if path]
-
-    def having(self, **env):
-        """Return the same repository with more environment."""
-        return Git(self.path, **self.env | env)
 
 
 # The repository's side
@@ -171,44 +141,36 @@ def fingerprint(repo):
             for path in paths}
 
 
-def stale_files(repo, new):
-    """Return the paths in the kernel folders that are not as in `new`: see new_files()."""
-    have = {}
-    for path in (path for top in KERNEL_FOLDERS for path in (repo / top).rglob("*")):
-        if not path.is_dir():
-            data = path.read_bytes()
-            have[str(path.relative_to(repo))] = (
-                "100755" if os.access(path, os.X_OK) else "100644",
-                hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest())
-    return sorted(path for path in {*have, *new} if have.get(path) != new.get(path))
-
-
-def write_file(path, data, executable=False):
+def write_file(path, data):
     """Write a file, unless it has these contents already."""
     if not path.is_file() or path.read_bytes() != data:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    if os.access(path, os.X_OK) != executable:
-        path.chmod(0o755 if executable else 0o644)
 
 
 # From mails to commits and back
 
 @contextlib.contextmanager
-def scratch(*, objects=None):
+def scratch(of=None, *, path=None, **env):
     """Make a repository for a while: without configuration, perhaps with the objects of another."""
-    with tempfile.TemporaryDirectory() as tmp:
-        git = Git(tmp, **({"GIT_OBJECT_DIRECTORY": objects} if objects else {}))
-        git("init", "-q", "-b", "main", "--template=")
+    path = path or Path(tempfile.mkdtemp())
+    if of:
+        env["GIT_OBJECT_DIRECTORY"] = of.path / ".git/objects"
+    try:
+        shutil.rmtree(path, ignore_errors=True)  # what a killed run left
+        path.mkdir(parents=True)
+        git = Git(path, **env)
+        git("init", "-q", "-b", "patched", "--template=")
         yield git
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def apply_mails(git, base, mails, *, allow_drift=False):
     """Run git am on base, checking out only what the mails touch; return commits and drifted."""
     paths, drifted = {path for mail in mails for path in touched(mail)}, False
-    git("config", "core.sparseCheckout", "true")
-    write_file(git.path / ".git/info/sparse-checkout",
-               "".join(f"/{path}\n" for path in sorted(paths)).encode())
+    git("sparse-checkout", "set", "--no-cone", "--stdin",
+        input="".join(f"/{path}\n" for path in sorted(paths)))
     git("checkout", "-q", "--detach", base)
     command = ("am", "-q", "--committer-date-is-author-date", "--whitespace=nowarn")
     while mails and (done := git.run(*command, *mails)).returncode:
@@ -232,22 +194,33 @@ def apply_mails(git, base, mails, *, allow_drift=False):
 def format_mails(git, first, last, out, *options):
     """Write the commits after first, up to last, as mails; return their paths."""
     first, last = git("rev-parse", f"{first}^{{commit}}", f"{last}^{{commit}}").split()
-    with scratch(objects=git.path / ".git/objects") as repo:
+    name, address, date = git("log", "-1", "--format=%an%x00%ae%x00%aI", last).split("\0")
+    notes = git.run("rev-parse", "-q", "--verify", NOTES).stdout.strip()
+    with scratch(git, GIT_COMMITTER_NAME=name, GIT_COMMITTER_EMAIL=address,
+                 GIT_COMMITTER_DATE=date) as repo:
         repo("read-tree", last)  # .gitattributes, which say how to find the function of a hunk
-        if not git.run("rev-parse", "-q", "--verify", NOTES).returncode:
-            repo("update-ref", NOTES, git("rev-parse", NOTES))
+        if notes:
+            repo("update-ref", NOTES, notes)
             options = (*options, f"--notes={NOTES}")
-        author = git("log", "-1", "--format=%an%x00%ae%x00%aI", last).split("\0")
-        return [Path(path) for path in repo.having(**identity(*author))(
+        return [Path(path) for path in repo(
             "format-patch", "--zero-commit", "--no-signature", "--no-renames", "--abbrev=12",
             "--stat=72", *options, "-o", out, f"{first}..{last}").splitlines()]
 
 
-def new_files(git, base, tip):
-    """Return path -> (mode, blob) of the files that the series creates."""
-    raw = git.paths("diff-tree", "-r", "-z", "--no-renames", "--diff-filter=A", base, tip)
-    return {path: (info.split()[1], info.split()[3])
-            for info, path in zip(raw[::2], raw[1::2], strict=True)}
+def new_files(git, base, tip, repo):
+    """Return the work tree repo with an index of just the files that the series creates."""
+    index = Git(repo, GIT_DIR=git.path / ".git", GIT_WORK_TREE=repo,
+                GIT_INDEX_FILE=git.path / ".git/index.new-files")
+    index("read-tree", "--empty")
+    added = git("diff-tree", "-r", "--no-renames", "--diff-filter=A", base, tip)
+    index("update-index", "--index-info",
+          input=re.sub(r"^:\d+ (\d+) \w+ (\w+) A", r"\1 \2", added, flags=re.MULTILINE))
+    return index
+
+
+def stale_files(index):
+    """Return the paths in the kernel folders that are not what new_files() gave."""
+    return sorted(index("ls-files", "-m", "-o", "--", *KERNEL_FOLDERS).splitlines())
 
 
 def section_branches(git):
@@ -260,17 +233,18 @@ def section_branches(git):
 def split_commits(git):
     """Return section -> its commits, by the section branches; the last one ends with `patched`."""
     commits, ends = git("rev-list", "--reverse", "base..patched").split(), section_branches(git)
-    for name, commit in ends.items():
-        if commit not in commits:
-            raise Failure(f"the branch section/{name} is not on the line from base to patched; move "
-                          f"it to its last commit: `git branch -f section/{name} COMMIT`")
-    names, sections, start = sorted(ends, key=lambda name: commits.index(ends[name])), {}, 0
-    for name in names:
-        if (end := commits.index(ends[name]) + 1) == start:
+    if stray := [name for name, commit in ends.items() if commit not in commits]:
+        raise Failure(f"the branch section/{stray[0]} is not on the line from base to patched; move "
+                      f"it to its last commit: `git branch -f section/{stray[0]} COMMIT`")
+    sections, start = {}, 0
+    for end, name in sorted((commits.index(commit) + 1, name) for name, commit in ends.items()):
+        if end == start:
             raise Failure(f"section/{name} has no commit of its own; move or delete the branch")
-        sections[name], start = commits[start:end if name != names[-1] else None], end
+        sections[name], start = commits[start:end], end
     if commits and not sections:
         raise Failure("no branch section/NAME ends at a commit of the series; create them")
+    if sections:
+        sections[name] += commits[start:]
     return sections
 
 
@@ -283,36 +257,25 @@ def base_identity(args):
             return "sha256:" + hashlib.file_digest(tar, "sha256").hexdigest()
     if (args.base_dir / ".git").exists():
         return "tree:" + Git(args.base_dir)("rev-parse", "HEAD^{tree}")
-    digest = hashlib.sha256()
-    for folder, subfolders, names in os.walk(args.base_dir):
-        subfolders.sort()
-        for path in (Path(folder, name) for name in sorted(names)):
-            stat = path.lstat()
-            digest.update(f"{path} {stat.st_mode} {stat.st_size} {stat.st_mtime_ns}\n".encode())
-    return "stat:" + digest.hexdigest()
-
-
-def export(git, commit, dest, *paths):
-    """Write files of a commit, or all, to dest, past the index and work tree of the repository."""
-    with tempfile.TemporaryDirectory() as tmp:
-        index = git.having(GIT_INDEX_FILE=Path(tmp, "index"))
-        index("read-tree", commit)
-        index("checkout-index", "-q", "-f", f"--prefix={dest}/", *(("--", *paths) if paths else ("-a",)))
+    listing = run(["ls", "-lAR", "--full-time", args.base_dir]).stdout
+    return "stat:" + hashlib.sha256(listing.encode()).hexdigest()
 
 
 def unpack_base(args, dest):
     """Put the files of the base into dest."""
     if args.base_dir and (args.base_dir / ".git").exists():
-        git = Git(args.base_dir)
-        if git("status", "--porcelain", "-uno"):
+        if Git(args.base_dir)("status", "--porcelain", "-uno"):
             say(f"note: uncommitted changes in {args.base_dir} are not part of the base")
-        return export(git, "HEAD", dest)
-    cmd = ["cp", "-a", f"{args.base_dir}/.", dest] if args.base_dir else [
-        "tar", "xf", args.base_tar, "-C", dest, "--strip-components=1"]
-    with step("unpack base"):
-        if (done := run(cmd)).returncode:
-            raise Failure(f"unpack base failed: {done.stderr.strip()[-500:]}; "
-                          "check the source and the free space")
+        with tempfile.TemporaryDirectory() as tmp:
+            index = Git(args.base_dir, GIT_INDEX_FILE=Path(tmp, "index"))
+            index("read-tree", "HEAD")
+            index("checkout-index", "-a", f"--prefix={dest}/")
+        return
+    done = run(["cp", "-a", f"{args.base_dir}/.", dest] if args.base_dir else
+               ["tar", "xf", args.base_tar, "-C", dest, "--strip-components=1"])
+    if done.returncode:
+        raise Failure(f"unpack base failed: {done.stderr.strip()[-500:]}; "
+                      "check the source and the free space")
 
 
 def show_new_files(folder):
@@ -324,41 +287,29 @@ def show_new_files(folder):
         say("note: .gitignore of the base hides all new files; the tree goes without that rule")
 
 
-def import_base(args, partial, git_dir, index):
-    """Unpack the base into the folder partial and return it as a commit without parent."""
-    unpack_base(args, partial)
-    show_new_files(partial)
-    git = Git(partial, GIT_DIR=git_dir, GIT_WORK_TREE=partial, GIT_INDEX_FILE=index)
-    with step("add base to git"):
-        git("add", "-A", "-f", ".")
-    return git("commit-tree", "-m", "base", git("write-tree"))
-
-
 @contextlib.contextmanager
-def partial_folder(tree):
-    """Make the folder beside the tree in which a base is unpacked, so that tree is whole or not."""
-    partial = tree.with_name(f"{tree.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
-        yield partial
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+def imported_base(args, of=None):
+    """Commit the base in a repository beside the tree, so that the tree is whole or not there."""
+    with scratch(of, path=args.tree.with_name(f"{args.tree.name}.partial")) as git:
+        say("unpack base")
+        unpack_base(args, git.path)
+        show_new_files(git.path)
+        say("add base to git")
+        git("add", "-A", "-f", ".")
+        git("commit", "-q", "-m", "base")
+        yield git
 
 
 def create_tree(args, source):
     """Make the tree with the base only."""
-    with partial_folder(args.tree) as partial:
-        git = Git(partial)
-        git("init", "-q", "-b", "patched")
-        for key, value in (("core.looseCompression", 0), ("gc.auto", 0),
-                           ("notes.rewriteRef", NOTES), ("rebase.updateRefs", "true")):
-            git("config", key, value)
-        base = import_base(args, partial, partial / ".git", partial / ".git/index")
-        git("update-ref", "refs/heads/patched", base)
-        git("tag", "base", base)
-        save_state(git, base=source, tip=base, files={}, drifted=False, sections={})
-        partial.rename(args.tree)
+    with imported_base(args) as git:
+        git("config", "gc.auto", 0)
+        git("config", "notes.rewriteRef", NOTES)
+        git("config", "rebase.updateRefs", "true")
+        git("tag", "base")
+        save_state(git, base=source, tip=git("rev-parse", "base"), files={}, drifted=False,
+                   sections={})
+        git.path.rename(args.tree)
 
 
 def save_state(git, **state):
@@ -387,16 +338,14 @@ def refuse_loss(git, state):
                       f"run `series.py refresh`, {drop}")
     if git.run("merge-base", "--is-ancestor", "HEAD", "patched").returncode:
         raise Failure(f"HEAD of {git.path} has commits outside `patched`; bring them there, {drop}")
-    if section_branches(git) != state.get("sections", {}):
+    if section_branches(git) != state["sections"]:
         raise Failure(f"section branches of {git.path} were moved; run `series.py refresh`, {drop}")
 
 
 def adopt(git, repo, root, made, *, force=False, **state):
     """Make the tree what the repository's mails were made to be, and record that."""
-    series, ends, start, tip = read_series(repo), {}, 0, [root, *made][-1]
-    for name, mails in series.items():
-        start += len(mails)
-        ends[name] = made[start - 1]
+    series, tip = read_series(repo), [root, *made][-1]
+    ends = {name: made[last - 1] for name, (_, last) in covers.ranges(series).items()}
     git("checkout", "-q", *(["-f"] if force else []), "-B", "patched", tip)
     git("tag", "-f", "base", root)
     for name, commit in (dict.fromkeys(section_branches(git)) | ends).items():
@@ -412,12 +361,11 @@ def adopt(git, repo, root, made, *, force=False, **state):
 def update_base_worktree(git, path):
     """Bring the work tree of the unpatched base up to date."""
     if not path.exists():
-        with step("check out base"):
-            git("worktree", "add", "-q", "-f", "--detach", path, "base")
-    elif Git(path)("status", "--porcelain", "-uno"):
+        say("check out base")
+        git("worktree", "add", "-q", "-f", "--detach", path, "base")
+    if Git(path)("status", "--porcelain", "-uno"):
         raise Failure(f"{path} must stay the plain base but was edited; undo that or remove it")
-    else:
-        Git(path)("checkout", "-q", "--detach", "base")
+    Git(path)("checkout", "-q", "--detach", "base")
 
 
 def cmd_tree(args):
@@ -429,14 +377,14 @@ def cmd_tree(args):
     if not args.force:
         refuse_loss(git, state)
     fresh = state["base"] == source and state["files"] == fingerprint(args.repo)
-    if fresh and not args.force and not state.get("drifted"):
+    if fresh and not args.force and not state["drifted"]:
         git("checkout", "-q", "patched")
         say(f"{args.tree}: nothing has changed")
     else:
         update_tree(args, git, state, source)
     if args.base_worktree:
         update_base_worktree(git, args.base_worktree)
-    if stale := stale_files(args.repo, new_files(git, "base", "patched")):
+    if stale := stale_files(new_files(git, "base", "patched", args.repo)):
         raise Failure(f"{stale[0]} of the repository is not what the mails create, which the tree "
                       f"has; {EDIT}")
 
@@ -449,9 +397,9 @@ def update_tree(args, git, state, source):
     base = git("rev-parse", "base^{commit}")
     if state["base"] != source:
         say(f"the base has changed from {state['base']} to {source}")
-        with partial_folder(args.tree) as partial, tempfile.TemporaryDirectory() as tmp:
-            base = import_base(args, partial, args.tree / ".git", Path(tmp, "index"))
-    with scratch(objects=args.tree / ".git/objects") as repo, step("git am"):
+        with imported_base(args, git) as repo:
+            base = repo("rev-parse", "HEAD")
+    with scratch(git) as repo:
         made, drifted = apply_mails(repo, base, mails, allow_drift=args.allow_drift)
     adopt(git, args.repo, base, made, force=args.force, base=source, drifted=drifted)
     say(f"{args.tree}: base and {len(made)} commits")
@@ -470,27 +418,26 @@ def check_refresh(git, state, args):
             "rev-parse", "base^{commit}"):
         raise Failure("`patched` is not a straight line from `base`; rebase it on `base`")
     edited = {path for path, _ in fingerprint(args.repo).items() ^ state["files"].items()}
-    edited |= set(stale_files(args.repo, new_files(git, "base", state["tip"])))
+    edited |= {*stale_files(new_files(git, "base", state["tip"], args.repo))}
     if edited and not args.force:
         listed = ", ".join(sorted(edited)[:5]) + (" and others" if len(edited) > 5 else "")
-        raise Failure(f"the repository was edited after the tree was made ({listed}); take changed mails into the tree with `series.py tree`, changed files by "
-                      "hand, or overwrite them with --force")
+        raise Failure(f"the repository was edited after the tree was made ({listed}); take changed "
+                      "mails into the tree with `series.py tree`, changed files by hand, or "
+                      "overwrite them with --force")
 
 
 def remake(git, mails):
-    """Return the commits that the mails give on the base; they must be those of the tree."""
-    def log(repo, span):
-        return repo("log", "--reverse", "-z", "--date=raw", "--format=%T %an %ae %ad%n%B",
-                    span).split("\0")
-
-    base = git("rev-parse", "base^{commit}")
-    with scratch(objects=git.path / ".git/objects") as repo, step("git am"):
+    """Return base and the commits that the mails give on it; they must be those of the tree."""
+    base, tip = git("rev-parse", "base^{commit}", "patched").split()
+    with scratch(git) as repo:
         made, _ = apply_mails(repo, base, mails)
-        for want, have in zip(log(git, "base..patched"), log(repo, f"{base}..HEAD"), strict=True):
-            if want != have:
-                raise Failure(f"the commit \"{want.splitlines()[1]}\" does not survive as a mail; "
-                              "reword lines of its message that begin with `---`, `diff -`, `From:` "
-                              "or `Subject:`")
+        logs = [repo("log", "--reverse", "-z", "--date=raw", "--format=%T %an %ae %ad%n%B",
+                     f"{base}..{end}").split("\0") for end in (tip, "HEAD")]
+    for want, have in zip(*logs, strict=True):
+        if want != have:
+            raise Failure(f"the commit \"{want.splitlines()[1]}\" does not survive as a mail; "
+                          "reword lines of its message that begin with `---`, `diff -`, `From:` "
+                          "or `Subject:`")
     return base, made
 
 
@@ -498,8 +445,9 @@ def cmd_refresh(args):
     """Write the commits of the tree as mails, with the files and covers that follow from them."""
     (git, state), repo = open_tree(args.tree), args.repo
     check_refresh(git, state, args)
-    sections, new = split_commits(git), new_files(git, "base", "patched")
-    for path, (mode, _) in new.items():
+    sections, new = split_commits(git), new_files(git, "base", "patched", repo)
+    created = new("ls-files", "-s").splitlines()
+    for mode, _, _, path in (line.split(maxsplit=3) for line in created):
         if path.split("/")[0] not in KERNEL_FOLDERS or mode not in ("100644", "100755"):
             raise Failure(f"{path} is no plain file in {', '.join(KERNEL_FOLDERS)}; move it, or "
                           "add to KERNEL_FOLDERS of lab/series.py")
@@ -515,31 +463,17 @@ def cmd_refresh(args):
     for name, commits in sections.items():
         text += f"\n# section {name}\n" + "".join(f"{next(names)}\n" for _ in commits)
     write_file(repo / "series", text.encode())
-    stale = stale_files(repo, new)
-    for path in (path for path in stale if path not in new):
-        (repo / path).unlink()
-        with contextlib.suppress(OSError):
-            os.removedirs((repo / path).parent)
-    if changed := [path for path in stale if path in new]:
-        export(git, "patched", repo, *changed)
+    new("update-index", "-q", "--refresh")  # files that stay the same keep their mtimes
+    new("checkout-index", "-f", "-a")
+    new("clean", "-q", "-f", "-d", "-x", "--", *KERNEL_FOLDERS)
     adopt(git, repo, base, made, base=state["base"], drifted=False)
-    for name, text in covers_of(repo).items():
+    for name in sections:
+        text = covers.render(repo, name, sections)
         write_file(repo / "patches/cover" / name, text.encode())
-    say(f"{len(mails)} mails, {len(new)} new files")
+    say(f"{len(mails)} mails, {len(created)} new files")
 
 
 # series, check
-
-def covers_of(repo):
-    """Return section -> its cover letter, up to date."""
-    found, sections = {}, read_series(repo)
-    for name in sections:
-        try:
-            found[name] = covers.render(repo, name, sections)
-        except covers.CoverError as err:
-            raise Failure(f"patches/cover/{name}: {err}") from err
-    return found
-
 
 def prefix(section, paths):
     """Return the list and tree that a patch is for."""
@@ -553,11 +487,12 @@ def cmd_series(args):
     git = open_tree(args.tree)[0]
     if args.out.exists() and any(args.out.iterdir()):
         raise Failure(f"{args.out} is not empty; give an empty or new folder")
-    letters = covers_of(args.repo)
+    listed = read_series(args.repo)
     for name, commits in split_commits(git).items():
-        if name not in letters:
+        if name not in listed:
             raise Failure(f"the section {name} of the tree is not in `series`; refresh it")
-        subject, _, text = re.sub("^# .*\n", "", letters[name], flags=re.MULTILINE).partition("\n\n")
+        letter = re.sub("^# .*\n", "", covers.render(args.repo, name, listed), flags=re.MULTILINE)
+        subject, _, text = letter.partition("\n\n")
         cover, *mails = format_mails(git, f"{commits[0]}^", commits[-1], args.out / name,
                                      "--cover-letter", "--numbered", "--thread=shallow")
         cover.write_text(cover.read_text().replace("*** SUBJECT HERE ***", subject).replace(
@@ -572,12 +507,8 @@ def mail_problems(path, section):
     """Yield what is wrong with one mail."""
     headers, body, _ = read_mail(path)
     subject = re.sub(r"^\[.*?\] |\n", "", headers["Subject"])
-    if len(path.name) > NAME_MAX or not re.fullmatch(r"\d{4}-[\w.-]+\.patch", path.name):
-        yield f"file name is not NNNN-<what>.patch of {NAME_MAX} characters at most; refresh it"
     if len(subject) > SUBJECT_MAX or subject.endswith("."):
         yield f"subject is over {SUBJECT_MAX} columns or ends with a full stop; reword it"
-    if not re.search(r"^Signed-off-by: \S.*<\S+@\S+>$", body, re.MULTILINE):
-        yield "no Signed-off-by; add yours"
     if not re.sub(r"^[A-Z][\w-]+: .*$", "", body, flags=re.MULTILINE).strip():
         yield "no text before the Signed-off-by; say why the patch is needed"
     if section == "fixes" and not re.search(
@@ -595,8 +526,8 @@ def file_problems(repo, sections):
     for path in repo.glob("patches/cover/*"):
         if path.name not in sections:
             yield f"patches/cover/{path.name} is of no section of `series`; remove it"
-    for name, text in covers_of(repo).items():
-        if text != (repo / "patches/cover" / name).read_text():
+    for name in sections:
+        if covers.render(repo, name, sections) != (repo / "patches/cover" / name).read_text():
             yield f"patches/cover/{name} is stale: ranges or figures changed; `make refresh`"
 
 
@@ -604,17 +535,16 @@ def check_applies(args, mails):
     """Run git am in a repository of the base's files that the mails touch; check the new files."""
     paths = {path for mail in mails for path in touched(mail)}
     with scratch() as git:
-        with step("look into the tarball"), tarfile.open(args.tar) as tar:
+        with tarfile.open(args.tar) as tar:
             for member in tar:
-                path = member.name.partition("/")[2]
-                if path in paths and member.isfile():
-                    write_file(git.path / path, tar.extractfile(member).read(),
-                               bool(member.mode & 0o100))
+                member.name = member.name.partition("/")[2]
+                if member.name in paths and member.isfile():
+                    tar.extract(member, git.path, filter="data")
         git("add", "-A", "-f", ".")
         git("commit", "-q", "--allow-empty", "-m", "base")
         base = git("rev-parse", "HEAD")
         apply_mails(git, base, mails)
-        for path in stale_files(args.repo, new_files(git, base, "HEAD")):
+        for path in stale_files(new_files(git, base, "HEAD", args.repo)):
             yield f"{path} is not what the mails create; {EDIT}"
 
 
@@ -678,12 +608,11 @@ def main():
         if isinstance(value, Path):
             setattr(args, name, value.absolute())
     try:
-        with contextlib.ExitStack() as stack:
-            if "tree" in args:  # groups of tests run side by side
-                args.tree.parent.mkdir(parents=True, exist_ok=True)
-                lock = stack.enter_context(args.tree.with_name("tree.lock").open("w"))
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            return args.function(args)
+        if "tree" in args:  # groups of tests run side by side
+            args.tree.parent.mkdir(parents=True, exist_ok=True)
+            lock = args.tree.with_name("tree.lock").open("w")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        return args.function(args)
     except Failure as err:
         say(err)
     except (OSError, tarfile.TarError, lzma.LZMAError, EOFError) as err:

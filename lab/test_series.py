@@ -394,7 +394,6 @@ class SeriesTest(unittest.TestCase):
                 (first, "add a hook", "add a hook" * 8, "over 72 columns"),
                 (first, "Subject:", "X-Subject:", "author, date or subject is missing"),
                 (first, "Date: Fri, 20", "Date: someday", "cannot read the date"),
-                (first, "Signed-off-by: Bj", "Cc: Bj", "no Signed-off-by"),
                 (first, "Größe: ≤ 3 µs.\n\nTwo.\n", "", "no text before"),
                 (first, "Fixes: 123456789abc", "Fixes: 123", "12-digit-id"),
                 (first, "@@ -2,7 +2,7 @@", "@@ -2,7 +2,9 @@", "repair the diff")):

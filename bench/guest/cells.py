@@ -20,13 +20,13 @@ from pathlib import Path
 sys.path[:0] = ["/src/lab/guest", "/src/bench"]
 # pylint: disable=wrong-import-position
 import matrix  # noqa: E402
+import testpmd  # noqa: E402
 from harness import eventually, shell  # noqa: E402
 from lib.py.utils import CmdExitFailure  # noqa: E402
 from netdev import flow_control, spread  # noqa: E402
 from nicsim import Nicsim  # noqa: E402
 
 OUT = Path("/out/bench/raw")
-DRIVERS = Path("/sys/bus/pci/drivers")
 # Limits in seconds of guest time. With a spinning program, a second is 10^9 instructions; without
 # one the guest is idle until frames arrive, and needs many seconds for a few instructions.
 LONGEST = {"control": 1000}
@@ -229,56 +229,30 @@ class Control(Kernel):
         super().end()
 
 
-class Testpmd:
+class Testpmd(testpmd.Testpmd):
     """DPDK's testpmd: both of its threads on the one CPU, the first one sleeps."""
 
-    PROMPT = "testpmd> "
     FORWARD = {"rxdrop": "rxonly", "txonly": "txonly", "l2fwd": "macswap", "fwd": "io"}
 
     def __init__(self, cell):
-        shell("modprobe uio_pci_generic; echo 160 >/proc/sys/vm/nr_hugepages")
         devices = self.take(cell)
         forward = cell.get("forward") or self.FORWARD[cell["workload"]]
-        self.process = subprocess.Popen(
-            ["stdbuf", "-o0", "dpdk-testpmd", "--lcores", "0@0,1@0", "--in-memory", "-m", "192",
-             *devices, *cell["options"], "--", "-i", "--total-num-mbufs=40000",
-             f"--forward-mode={forward}", f"--burst={cell['batch']}",
-             f"--rxd={cell['descriptors']}", f"--txd={cell['descriptors']}", "--txpkts=60"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.until_prompt()
+        super().__init__(
+            ["--lcores", "0@0,1@0", *devices, *cell["options"]],
+            [f"--forward-mode={forward}", f"--burst={cell['batch']}",
+             f"--rxd={cell['descriptors']}", f"--txd={cell['descriptors']}", "--txpkts=60"])
         eventually("link", lambda: all(" up " in self(f"show port summary {port}")
                                        for port in range(max(1, len(cell["ports"])))))
         self("start")
 
     def take(self, cell):
         """Unbind the ports from Linux; return the options that name them to DPDK."""
-        self.ports = cell["ports"]
-        let_drive("uio_pci_generic", self.ports)
-        for device in map(device_of, self.ports):
-            if (device / "driver").exists():
-                (device / "driver/unbind").write_text(device.name)
-            (DRIVERS / "uio_pci_generic/bind").write_text(device.name)
-        return [word for port in self.ports for word in ("-a", device_of(port).name)]
+        self.addresses = [device_of(port).name for port in cell["ports"]]
+        return testpmd.take(self.addresses)
 
     def give_back(self):
-        """Unbind the ports from their driver."""
-        for port in self.ports:
-            (DRIVERS / "uio_pci_generic/unbind").write_text(device_of(port).name)
-
-    def until_prompt(self):
-        """Return the output up to the prompt."""
-        said = ""
-        while not said.endswith(self.PROMPT):
-            character = self.process.stdout.read(1)
-            assert character, f"testpmd ended: {said}"
-            said += character
-        return said
-
-    def __call__(self, command):
-        """Run a command and return its output."""
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        return self.until_prompt()
+        """Unbind the ports from DPDK."""
+        testpmd.give_back(self.addresses)
 
     def pid(self):
         """Return the PID of the measured process."""
@@ -287,7 +261,7 @@ class Testpmd:
     def end(self):
         """Stop it and return its own packet counts."""
         said = self("stop")
-        self.process.communicate("quit\n", timeout=120)
+        super().end()
         self.give_back()
         return {"said": said}
 
@@ -296,6 +270,7 @@ class AfXdp(Testpmd):
     """testpmd on an AF_XDP socket, via DPDK's driver net_af_xdp."""
 
     def take(self, cell):
+        Path("/proc/sys/vm/nr_hugepages").write_text("160")
         self.kernel = Kernel(cell)
         return ["--no-pci", "--vdev", f"net_af_xdp0,iface={self.kernel.interfaces[0]},"
                 f"start_queue=0,queue_count=1,busy_budget={cell['budget']}"]

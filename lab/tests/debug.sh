@@ -20,7 +20,7 @@ part() {
 
 # guest SCRIPT DRIVER OPTION...: lab/guest/SCRIPT.py, for a port with a generator and a sink.
 guest() {
-	"$LAB/boot.sh" --name "$2-$1-$KERNEL" --timeout 3000 --timing async --nic "${CARDS[$2]}" \
+	"$LAB/boot.sh" --name "$2-$1-$KERNEL" --timeout 3000 --timing async --nic "${NICS[$2]}" \
 		--wire gen:0,size=imix,flows=16,rate=20000,start=off --wire sink:0,verify "${@:3}" \
 		"$KERNEL" -- "/src/lab/guest/$1.py" "$2"
 }

@@ -15,7 +15,7 @@ run() {
 	local driver
 	for driver in "${DRIVERS[@]}"; do
 		label "$driver" "$LAB/boot.sh" --name "dpdk-$driver" \
-			--nic "${CARDS[$driver]},${CARDS[$driver]}" "${wires[@]}" base -- \
+			--nic "${NICS[$driver]},${NICS[$driver]}" "${wires[@]}" base -- \
 			/src/lab/guest/dpdk.py "$driver"
 	done
 }

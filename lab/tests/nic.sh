@@ -12,7 +12,7 @@
 source "$(dirname "$0")/lib.sh"
 
 driver=$(basename "$0" .sh)
-nic=${CARDS[$driver]}
+nic=${NICS[$driver]}
 options=()
 timings=lockstep,async,coalesce${FULL:+,itr,late,group}
 

@@ -12,7 +12,7 @@ run() {
 	local driver
 	for driver in "${DRIVERS[@]}"; do
 		label "$driver" "$LAB/boot.sh" --name "soak-$driver" --timeout $((seconds + 300)) \
-			--timing async --nic "${CARDS[$driver]}" \
+			--timing async --nic "${NICS[$driver]}" \
 			--wire gen:0,size=imix,flows=64,rate=10000,start=off --wire sink:0,verify \
 			patched -- /src/lab/guest/soak.py "$driver" "$seconds" --attach --force \
 			--ring-size=4096 --frames=16384

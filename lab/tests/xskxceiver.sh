@@ -16,7 +16,7 @@ source "$(dirname "$0")/lib.sh"
 
 group=$(basename "$0" .sh)
 driver=${group#xskxceiver} driver=${driver#-}
-nic=${CARDS[${driver:-none}]:-}
+nic=${NICS[${driver:-none}]:-}
 
 # run KERNEL ATTEMPT [TESTS]
 run() {
