@@ -70,6 +70,9 @@ u32 xsk_direct_span(struct xsk_direct *direct);
 void xsk_direct_commit(struct xsk_direct *direct, u32 count);
 void xsk_direct_end(struct xsk_direct *direct);
 
+static_assert(offsetof(struct xdp_desc, options) ==
+	      offsetof(struct xdp_desc, len) + sizeof(u32));
+
 /* The length and no options, in one store */
 static inline void xsk_direct_set_len(struct xdp_desc *desc, u32 len)
 {
@@ -91,6 +94,14 @@ struct xsk_direct_regs {
 	u32 bytes;
 };
 
+/* Internal to xsk_direct_read() */
+static __always_inline void xsk_direct_advance(struct xsk_direct_regs *regs,
+					       size_t count)
+{
+	regs->desc += count;
+	regs->next += count;
+}
+
 /* Internal to xsk_direct_read(): returns false if there is no packet @i */
 static __always_inline bool
 xsk_direct_read_one(struct xsk_direct_regs *regs, size_t i,
@@ -110,29 +121,51 @@ xsk_direct_read_one(struct xsk_direct_regs *regs, size_t i,
 	return true;
 }
 
-/* Internal to xsk_direct_read() */
-static __always_inline u32 __xsk_direct_read(struct xsk_direct_regs *regs,
-					     size_t count,
-					     xsk_direct_read_t read)
+/* Internal to xsk_direct_read(): returns the number of packets, at most 4 */
+static __always_inline size_t
+xsk_direct_read_four(struct xsk_direct_regs *regs, xsk_direct_read_t read)
 {
-	size_t i;
+	if (!xsk_direct_read_one(regs, 0, read))
+		return 0;
+	if (!xsk_direct_read_one(regs, 1, read))
+		return 1;
+	if (!xsk_direct_read_one(regs, 2, read))
+		return 2;
+	return xsk_direct_read_one(regs, 3, read) ? 4 : 3;
+}
 
-	/* Unrolled by hand: the compiler would keep an index for each step */
-	for (i = 0; i < ALIGN_DOWN(count, 4); i += 4) {
-		if (!xsk_direct_read_one(regs, i, read))
-			return i;
-		if (!xsk_direct_read_one(regs, i + 1, read))
-			return i + 1;
-		if (!xsk_direct_read_one(regs, i + 2, read))
-			return i + 2;
-		if (!xsk_direct_read_one(regs, i + 3, read))
-			return i + 3;
-	}
-	for (; i < count; i++) {
-		if (!xsk_direct_read_one(regs, i, read))
+/* Internal to xsk_direct_read(): all packets, four at a time, or the up to
+ * three that are left then. Not one function, so that the first loop has all
+ * registers.
+ */
+static __always_inline u32
+__xsk_direct_read(struct xsk_direct *direct, const struct xsk_rx_ring *ring,
+		  size_t count, bool four, xsk_direct_read_t read)
+{
+	const size_t from = four ? 0 : ALIGN_DOWN(count, 4);
+	struct xsk_direct_regs regs = {
+		.desc = direct->desc + from,
+		.base = direct->base,
+		.dev_desc = ring->desc,
+		.bufs = ring->bufs,
+		.next = ring->next_to_clean + from,
+		.max_len = direct->max_len,
+	};
+	const struct xdp_desc *end = direct->desc +
+				     (four ? ALIGN_DOWN(count, 4) : count);
+	size_t got, step = four ? 4 : 1;
+
+	for (; regs.desc != end; xsk_direct_advance(&regs, step)) {
+		got = four ? xsk_direct_read_four(&regs, read) :
+			     xsk_direct_read_one(&regs, 0, read);
+		if (got < step) {
+			regs.desc += got;
 			break;
+		}
 	}
-	return i;
+
+	direct->bytes += regs.bytes;
+	return regs.desc - direct->desc;
 }
 
 /**
@@ -149,18 +182,11 @@ static __always_inline u32 xsk_direct_read(struct xsk_direct *direct,
 					   const struct xsk_rx_ring *ring,
 					   size_t count, xsk_direct_read_t read)
 {
-	struct xsk_direct_regs regs = {
-		.desc = direct->desc,
-		.base = direct->base,
-		.dev_desc = ring->desc,
-		.bufs = ring->bufs,
-		.next = ring->next_to_clean,
-		.max_len = direct->max_len,
-	};
-	u32 done = __xsk_direct_read(&regs, count, read);
+	u32 done = __xsk_direct_read(direct, ring, count, true, read);
 
-	direct->bytes += regs.bytes;
-	return done;
+	if (done < ALIGN_DOWN(count, 4))
+		return done;
+	return __xsk_direct_read(direct, ring, count, false, read);
 }
 
 /**
@@ -201,29 +227,6 @@ static __always_inline u32 xsk_direct_receive(struct xsk_direct *direct,
 	return done;
 }
 
-/**
- * xsk_direct_result() - end a poll
- * @pool: the pool
- * @filled: the device can continue to receive
- * @empty: no descriptor is posted
- * @done: number of packets received
- * @budget: NAPI budget
- *
- * Return: value to return from the poll
- */
-static inline int xsk_direct_result(struct xsk_buff_pool *pool, bool filled,
-				    bool empty, u32 done, int budget)
-{
-	if (!xsk_uses_need_wakeup(pool))
-		return filled ? done : budget;
-
-	if (!filled || empty)
-		xsk_set_rx_need_wakeup(pool);
-	else
-		xsk_clear_rx_need_wakeup(pool);
-	return done;
-}
-
 #else
 
 static inline bool xsk_direct_begin(struct xsk_direct *direct,
@@ -250,12 +253,6 @@ static inline u32 xsk_direct_receive(struct xsk_direct *direct,
 				     xsk_direct_span_t span)
 {
 	return 0;
-}
-
-static inline int xsk_direct_result(struct xsk_buff_pool *pool, bool filled,
-				    bool empty, u32 done, int budget)
-{
-	return done;
 }
 
 #endif /* CONFIG_XDP_SOCKETS */

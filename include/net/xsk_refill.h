@@ -172,6 +172,14 @@ struct xsk_refill_regs {
 	size_t next;
 };
 
+/* Internal to xsk_refill_post() */
+static __always_inline void xsk_refill_advance(struct xsk_refill_regs *regs,
+					       size_t count)
+{
+	regs->addrs += count;
+	regs->next += count;
+}
+
 /* Internal to xsk_refill_post(): returns false if address @i is invalid */
 static __always_inline bool
 xsk_refill_post_one(const struct xsk_refill_regs *regs, size_t i,
@@ -189,40 +197,65 @@ xsk_refill_post_one(const struct xsk_refill_regs *regs, size_t i,
 	return true;
 }
 
-/* Internal to xsk_refill_post(): a loop of its own with and without @user */
+/* Internal to xsk_refill_post(): returns the number of descriptors, at most 4 */
+static __always_inline size_t
+xsk_refill_post_four(const struct xsk_refill_regs *regs,
+		     xsk_refill_write_t write, bool user)
+{
+	if (!xsk_refill_post_one(regs, 0, write, user))
+		return 0;
+	if (!xsk_refill_post_one(regs, 1, write, user))
+		return 1;
+	if (!xsk_refill_post_one(regs, 2, write, user))
+		return 2;
+	return xsk_refill_post_one(regs, 3, write, user) ? 4 : 3;
+}
+
+/* Internal to xsk_refill_post(): all addresses, four at a time, or the up to
+ * three that are left then. Not one function, so that the first loop has all
+ * registers.
+ */
 static __always_inline u32
 __xsk_refill_post(const struct xsk_refill_span *span,
 		  const struct xsk_rx_ring *ring, xsk_refill_write_t write,
-		  bool user)
+		  bool user, bool four)
 {
-	const struct xsk_refill_regs regs = {
-		.addrs = span->addrs,
+	const size_t count = span->count;
+	const size_t from = four ? 0 : ALIGN_DOWN(count, 4);
+	struct xsk_refill_regs regs = {
+		.addrs = span->addrs + from,
 		.addrs_cnt = ring->pool->addrs_cnt,
 		.heads = ring->pool->heads,
 		.shift = ring->pool->chunk_shift,
 		.desc = ring->desc,
 		.bufs = ring->bufs,
-		.next = ring->next_to_use,
+		.next = ring->next_to_use + from,
 	};
-	const size_t count = span->count;
-	size_t i;
+	const u64 *end = span->addrs + (four ? ALIGN_DOWN(count, 4) : count);
+	size_t got, step = four ? 4 : 1;
 
-	/* Unrolled by hand: the compiler would keep an index for each step */
-	for (i = 0; i < ALIGN_DOWN(count, 4); i += 4) {
-		if (!xsk_refill_post_one(&regs, i, write, user))
-			return i;
-		if (!xsk_refill_post_one(&regs, i + 1, write, user))
-			return i + 1;
-		if (!xsk_refill_post_one(&regs, i + 2, write, user))
-			return i + 2;
-		if (!xsk_refill_post_one(&regs, i + 3, write, user))
-			return i + 3;
-	}
-	for (; i < count; i++) {
-		if (!xsk_refill_post_one(&regs, i, write, user))
+	for (; regs.addrs != end; xsk_refill_advance(&regs, step)) {
+		got = four ? xsk_refill_post_four(&regs, write, user) :
+			     xsk_refill_post_one(&regs, 0, write, user);
+		if (got < step) {
+			regs.addrs += got;
 			break;
+		}
 	}
-	return i;
+	return regs.addrs - span->addrs;
+}
+
+/* Internal to xsk_refill_post(): one instance with @user, one without */
+static __always_inline u32
+xsk_refill_post_all(const struct xsk_refill_span *span,
+		    const struct xsk_rx_ring *ring, xsk_refill_write_t write,
+		    bool user)
+{
+	u32 done = __xsk_refill_post(span, ring, write, user, true);
+
+	if (done < ALIGN_DOWN(span->count, 4))
+		return done;
+	return __xsk_refill_post(span, ring, write, user, false);
 }
 
 /**
@@ -240,8 +273,8 @@ static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
 {
 	if (unlikely(span->slow))
 		return __xsk_refill_post_slow(span, ring, write);
-	return span->user ? __xsk_refill_post(span, ring, write, true) :
-			    __xsk_refill_post(span, ring, write, false);
+	return span->user ? xsk_refill_post_all(span, ring, write, true) :
+			    xsk_refill_post_all(span, ring, write, false);
 }
 
 /**
@@ -287,6 +320,29 @@ static __always_inline u32 xsk_refill(struct xsk_rx_ring *ring, u32 wanted,
 	return left;
 }
 
+/**
+ * xsk_refill_result() - end a poll
+ * @pool: the pool
+ * @filled: the device can continue to receive
+ * @empty: no descriptor is posted
+ * @done: number of packets received
+ * @budget: NAPI budget
+ *
+ * Return: value to return from the poll
+ */
+static inline int xsk_refill_result(struct xsk_buff_pool *pool, bool filled,
+				    bool empty, u32 done, int budget)
+{
+	if (!xsk_uses_need_wakeup(pool))
+		return filled ? done : budget;
+
+	if (!filled || empty)
+		xsk_set_rx_need_wakeup(pool);
+	else
+		xsk_clear_rx_need_wakeup(pool);
+	return done;
+}
+
 #else
 
 static inline bool xsk_refill_enough(const struct xsk_buff_pool *pool, u32 left,
@@ -317,6 +373,12 @@ static inline u32 xsk_refill(struct xsk_rx_ring *ring, u32 wanted,
 			     xsk_refill_post_t post)
 {
 	return wanted;
+}
+
+static inline int xsk_refill_result(struct xsk_buff_pool *pool, bool filled,
+				    bool empty, u32 done, int budget)
+{
+	return done;
 }
 
 #endif /* CONFIG_XDP_SOCKETS */

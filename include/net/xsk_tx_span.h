@@ -10,9 +10,8 @@
 #include <linux/minmax.h>
 #include <linux/overflow.h>
 #include <linux/types.h>
+#include <net/xdp_sock.h>
 #include <net/xsk_buff_pool.h>
-
-struct xdp_sock;
 
 /*
  * Zero-copy Tx in spans: contiguous descriptors in the Tx ring of the only
@@ -66,7 +65,6 @@ typedef void (*xsk_tx_write_t)(void *desc, size_t index, dma_addr_t dma,
 
 /* xsk_tx_span_write() of a driver */
 typedef u32 (*xsk_tx_span_write_t)(const struct xsk_tx_span *span,
-				   const struct xsk_buff_pool *pool,
 				   struct xsk_tx_dev_ring *ring);
 
 #ifdef CONFIG_XDP_SOCKETS
@@ -136,56 +134,83 @@ xsk_tx_span_write_one(struct xsk_tx_span_regs *regs, size_t i,
 }
 
 /* Internal to xsk_tx_span_write() */
-static __always_inline u32
-xsk_tx_span_write_all(struct xsk_tx_span_regs *regs, size_t count,
-		      xsk_tx_write_t write, bool record)
+static __always_inline void
+xsk_tx_span_advance(struct xsk_tx_span_regs *regs, size_t count, bool record)
 {
-	size_t i;
-
-	/* Unrolled by hand: the compiler would keep an index for each step */
-	for (i = 0; i < ALIGN_DOWN(count, 4); i += 4) {
-		if (!xsk_tx_span_write_one(regs, i, write, record))
-			return i;
-		if (!xsk_tx_span_write_one(regs, i + 1, write, record))
-			return i + 1;
-		if (!xsk_tx_span_write_one(regs, i + 2, write, record))
-			return i + 2;
-		if (!xsk_tx_span_write_one(regs, i + 3, write, record))
-			return i + 3;
-	}
-	for (; i < count; i++) {
-		if (!xsk_tx_span_write_one(regs, i, write, record))
-			break;
-	}
-	return i;
+	regs->desc += count;
+	regs->next += count;
+	if (record)
+		regs->done += count;
 }
 
-/* Internal to xsk_tx_span_write(): one instance with @record, one without */
+/* Internal to xsk_tx_span_write(): number of descriptors written, at most 4 */
+static __always_inline size_t
+xsk_tx_span_write_four(struct xsk_tx_span_regs *regs, xsk_tx_write_t write,
+		       bool record)
+{
+	if (!xsk_tx_span_write_one(regs, 0, write, record))
+		return 0;
+	if (!xsk_tx_span_write_one(regs, 1, write, record))
+		return 1;
+	if (!xsk_tx_span_write_one(regs, 2, write, record))
+		return 2;
+	return xsk_tx_span_write_one(regs, 3, write, record) ? 4 : 3;
+}
+
+/* Internal to xsk_tx_span_write(): all descriptors, four at a time, or the up
+ * to three that are left then. Not one function, so that the first loop has
+ * all registers.
+ */
 static __always_inline u32
 __xsk_tx_span_write(const struct xsk_tx_span *span,
-		    const struct xsk_buff_pool *pool,
 		    struct xsk_tx_dev_ring *ring, xsk_tx_write_t write,
-		    bool record)
+		    bool record, bool four)
 {
+	const struct xsk_buff_pool *pool = span->xs->pool;
+	const size_t count = span->count;
+	const size_t from = four ? 0 : ALIGN_DOWN(count, 4);
 	struct xsk_tx_span_regs regs = {
-		.desc = span->desc,
+		.desc = span->desc + from,
 		.dma_pages = pool->dma_pages,
 		.addrs_cnt = pool->addrs_cnt,
 		.chunks = pool->chunk_mask,
 		.dev_desc = ring->desc,
-		.next = ring->next,
-		.done = span->done,
+		.next = ring->next + from,
+		.done = record ? span->done + from : NULL,
 	};
-	u32 written = xsk_tx_span_write_all(&regs, span->count, write, record);
+	const struct xdp_desc *end = span->desc +
+				     (four ? ALIGN_DOWN(count, 4) : count);
+	size_t got, step = four ? 4 : 1;
+
+	for (; regs.desc != end; xsk_tx_span_advance(&regs, step, record)) {
+		got = four ? xsk_tx_span_write_four(&regs, write, record) :
+			     xsk_tx_span_write_one(&regs, 0, write, record);
+		if (got < step) {
+			regs.desc += got;
+			break;
+		}
+	}
 
 	ring->bytes += regs.bytes;
-	return written;
+	return regs.desc - span->desc;
+}
+
+/* Internal to xsk_tx_span_write(): one instance with @record, one without */
+static __always_inline u32
+xsk_tx_span_write_all(const struct xsk_tx_span *span,
+		      struct xsk_tx_dev_ring *ring, xsk_tx_write_t write,
+		      bool record)
+{
+	u32 done = __xsk_tx_span_write(span, ring, write, record, true);
+
+	if (done < ALIGN_DOWN(span->count, 4))
+		return done;
+	return __xsk_tx_span_write(span, ring, write, record, false);
 }
 
 /**
  * xsk_tx_span_write() - write the descriptors of a span to the device
  * @span: the span
- * @pool: the pool
  * @ring: Tx ring of the device
  * @write: function of the driver that writes one descriptor; inlined
  *
@@ -193,12 +218,11 @@ __xsk_tx_span_write(const struct xsk_tx_span *span,
  * or has options
  */
 static __always_inline u32
-xsk_tx_span_write(const struct xsk_tx_span *span,
-		  const struct xsk_buff_pool *pool,
-		  struct xsk_tx_dev_ring *ring, xsk_tx_write_t write)
+xsk_tx_span_write(const struct xsk_tx_span *span, struct xsk_tx_dev_ring *ring,
+		  xsk_tx_write_t write)
 {
-	return span->done ? __xsk_tx_span_write(span, pool, ring, write, true) :
-			    __xsk_tx_span_write(span, pool, ring, write, false);
+	return span->done ? xsk_tx_span_write_all(span, ring, write, true) :
+			    xsk_tx_span_write_all(span, ring, write, false);
 }
 
 /**
@@ -226,9 +250,9 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 					      ring->count - ring->next),
 					  count_empty);
 		if (count <= 0)
-			return count;
+			return count < 0;
 
-		sent = write(&span, pool, ring);
+		sent = write(&span, ring);
 		xsk_tx_span_end(&span, sent);
 		ring->room -= sent;
 		ring->next += sent;
@@ -249,7 +273,6 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 #else
 
 static inline u32 xsk_tx_span_write(const struct xsk_tx_span *span,
-				    const struct xsk_buff_pool *pool,
 				    struct xsk_tx_dev_ring *ring,
 				    xsk_tx_write_t write)
 {

@@ -125,7 +125,7 @@ static void xdp_builtin_resume(struct net_device *dev)
 	err = xdp_builtin_install(dev, b->mode, &extack);
 	if (err && !b->pinned && b->mode != XDP_MODE_SKB)
 		err = xdp_builtin_install(dev, XDP_MODE_SKB, &extack);
-	if (err)
+	if (err && net_ratelimit())
 		netdev_warn(dev, "Failed to reinstate the built-in XDP program (%d): %s\n",
 			    err, extack._msg ?: "no reason given");
 }
@@ -302,7 +302,8 @@ void xdp_builtin_uninstall(struct net_device *dev)
 		return;
 
 	if (b->running && xdp_builtin_remove(dev, NULL)) {
-		netdev_warn(dev, "Failed to detach the built-in XDP program\n");
+		if (net_ratelimit())
+			netdev_warn(dev, "Failed to detach the built-in XDP program\n");
 		bpf_prog_change_xdp(b->prog, NULL);
 	}
 	xdp_builtin_drop(dev);
@@ -432,9 +433,9 @@ void xdp_builtin_put(struct net_device *dev, bool fallback)
 
 	if (b->running)
 		err = xdp_builtin_remove(dev, &extack);
-	if (err)
+	if (!err)
+		xdp_builtin_drop(dev);
+	else if (net_ratelimit())
 		netdev_warn(dev, "Failed to detach the built-in XDP program (%d): %s\n",
 			    err, extack._msg ?: "no reason given");
-	else
-		xdp_builtin_drop(dev);
 }

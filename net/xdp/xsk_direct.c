@@ -131,8 +131,11 @@ void xsk_direct_end(struct xsk_direct *direct)
 {
 	struct xdp_sock *xs = direct->xs;
 
-	xskq_prod_submit(xs->rx);
 	__xskq_cons_release(xs->pool->fq);
+	if (!direct->bytes)
+		return;
+
+	xskq_prod_submit(xs->rx);
 	sock_def_readable(&xs->sk);
 }
 EXPORT_SYMBOL_GPL(xsk_direct_end);

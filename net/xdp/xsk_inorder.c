@@ -35,7 +35,7 @@
 #include "xsk_recycle.h"
 
 static_assert(!(XSK_INORDER_RUNS & (XSK_INORDER_RUNS - 1)));
-static_assert(XSK_INORDER_SLOT_BITS + XSK_INORDER_DESCS_BITS <= BITS_PER_LONG);
+static_assert(XSK_INORDER_ENTRY_BITS + XSK_INORDER_DESCS_BITS <= BITS_PER_LONG);
 /* Descriptors of an skb: linear part, fragments, and one that exceeds them */
 static_assert(MAX_SKB_FRAGS + 2 < 1 << XSK_INORDER_DESCS_BITS);
 
@@ -65,7 +65,7 @@ static struct xsk_inorder_run *xsk_inorder_run(struct xsk_inorder_pool *order,
 u32 xsk_inorder_new_id(struct xsk_inorder_pool *order)
 {
 	/* Bit 31 is a flag in the id of a run */
-	order->last_id = (order->last_id + 1) & ~XSK_RECYCLE_NOTED;
+	order->last_id = (order->last_id + 1) & ~XSK_INORDER_RECORDED;
 	return order->last_id;
 }
 
@@ -83,21 +83,21 @@ bool xsk_inorder_full(const struct xsk_inorder_pool *order)
 /**
  * xsk_inorder_add() - record entries that were taken from a Tx ring
  * @order: the in-order state of the queue, not full
- * @id: id of the socket, with XSK_RECYCLE_NOTED if addresses are recorded
+ * @id: id of the socket, with XSK_INORDER_RECORDED if addresses are recorded
  * @descs: number of valid descriptors, which the driver gets
- * @slots: number of entries taken: the valid ones, followed by invalid ones
+ * @entries: number of entries taken: the valid ones, followed by invalid ones
  *
  * Return: number of entries that are complete at once, because none before
  * them is in flight
  */
 u32 xsk_inorder_add(struct xsk_inorder_pool *order, u32 id, u32 descs,
-		    u32 slots)
+		    u32 entries)
 {
 	bool empty = order->head == order->tail;
 	struct xsk_inorder_run *last;
 
 	if (empty && !descs)
-		return slots;
+		return entries;
 
 	last = xsk_inorder_run(order, order->tail - 1);
 	if (empty || last->id != id || (last->extra && descs)) {
@@ -105,7 +105,7 @@ u32 xsk_inorder_add(struct xsk_inorder_pool *order, u32 id, u32 descs,
 		*last = (struct xsk_inorder_run){ .id = id };
 	}
 	last->descs += descs;
-	last->extra += slots - descs;
+	last->extra += entries - descs;
 	return 0;
 }
 
@@ -120,21 +120,21 @@ u32 xsk_inorder_add(struct xsk_inorder_pool *order, u32 id, u32 descs,
 u32 xsk_inorder_next(struct xsk_inorder_pool *order, u32 *descs, u32 *id)
 {
 	struct xsk_inorder_run *run;
-	u32 slots;
+	u32 entries;
 
 	if (order->head == order->tail)
 		return 0;
 
 	run = xsk_inorder_run(order, order->head);
 	*id = run->id;
-	slots = min(*descs, run->descs);
-	*descs -= slots;
-	run->descs -= slots;
+	entries = min(*descs, run->descs);
+	*descs -= entries;
+	run->descs -= entries;
 	if (!run->descs) {
-		slots += run->extra;
+		entries += run->extra;
 		order->head++;
 	}
-	return slots;
+	return entries;
 }
 
 /**
@@ -178,6 +178,15 @@ u32 xsk_inorder_prefix(unsigned long *finished, u32 mask, u32 done)
 	return done;
 }
 
+/**
+ * xsk_inorder_setsockopt() - request or withdraw XDP_TX_INORDER
+ * @xs: the socket
+ * @optval: int, 0 or 1
+ * @optlen: its size
+ *
+ * Return: 0; -EINVAL if @optval is neither, or has another size; -EBUSY after
+ * bind(); -EFAULT.
+ */
 int xsk_inorder_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 			   unsigned int optlen)
 {
@@ -200,6 +209,15 @@ int xsk_inorder_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 	return err;
 }
 
+/**
+ * xsk_inorder_getsockopt() - get the setting of XDP_TX_INORDER
+ * @xs: the socket
+ * @optval: the user's buffer
+ * @optlen: receives the number of bytes copied
+ * @len: size of the buffer
+ *
+ * Return: 0; -EINVAL if @len is less than that of an int; -EFAULT.
+ */
 int xsk_inorder_getsockopt(struct xdp_sock *xs, char __user *optval,
 			   int __user *optlen, int len)
 {
@@ -228,7 +246,7 @@ int xsk_inorder_prepare(struct xdp_sock *xs)
 	/* An earlier bind() that failed may have allocated it */
 	if (!xsk_is_inorder(xs) || !tx || READ_ONCE(xs->inorder.finished))
 		return 0;
-	if (tx->nentries > 1U << XSK_INORDER_SLOT_BITS)
+	if (tx->nentries > 1U << XSK_INORDER_ENTRY_BITS)
 		return -ENOMEM;
 
 	/* Without the mutex, which xsk_notifier() takes under RTNL */
@@ -281,7 +299,7 @@ int xsk_inorder_check(const struct xsk_buff_pool *pool,
 		return -EPROTOTYPE;
 	/* No bitmap if xsk_inorder_prepare() ran before setsockopt() */
 	if (xs->tx && xsk_is_inorder(xs) &&
-	    (xs->tx->nentries > 1U << XSK_INORDER_SLOT_BITS ||
+	    (xs->tx->nentries > 1U << XSK_INORDER_ENTRY_BITS ||
 	     !xs->inorder.finished))
 		return -ENOMEM;
 	/* Addresses are recorded for one Tx ring per queue */
@@ -395,9 +413,9 @@ u32 xsk_inorder_entries(struct xdp_sock *xs, u32 max)
 	return max;
 }
 
-static void xsk_inorder_credit(struct xdp_sock *xs, u32 slots)
+static void xsk_inorder_credit(struct xdp_sock *xs, u32 entries)
 {
-	xsk_inorder_publish(xs, xs->inorder.done + slots);
+	xsk_inorder_publish(xs, xs->inorder.done + entries);
 	xs->sk.sk_write_space(&xs->sk);
 }
 
@@ -405,15 +423,20 @@ static void xsk_inorder_credit(struct xdp_sock *xs, u32 slots)
  * xsk_inorder_taken() - record entries that were taken from a socket's Tx ring
  * @pool: the pool, which has a free run
  * @xs: the socket
- * @descs: number of valid descriptors, which the driver gets
- * @slots: number of entries taken
+ * @descs: the valid descriptors; NULL if their addresses, if any are recorded,
+ *	were written by xsk_tx_span_write()
+ * @count: number of valid descriptors, which the driver gets
+ * @entries: number of entries taken
  */
 void xsk_inorder_taken(struct xsk_buff_pool *pool, struct xdp_sock *xs,
-		       u32 descs, u32 slots)
+		       const struct xdp_desc *descs, u32 count, u32 entries)
 {
-	u32 tag = xs->inorder.id | xsk_recycle_tag(pool);
-	u32 done = xsk_inorder_add(pool->inorder, tag, descs, slots);
+	u32 id = xs->inorder.id, done;
 
+	if (READ_ONCE(pool->recycle) && xsk_recycle_record(pool, descs, count))
+		id |= XSK_INORDER_RECORDED;
+
+	done = xsk_inorder_add(pool->inorder, id, count, entries);
 	if (done)
 		xsk_inorder_credit(xs, done);
 }
@@ -442,7 +465,7 @@ static u32 xsk_inorder_take(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 			    struct xdp_desc *descs, u32 max)
 {
 	struct xsk_queue *tx = xs->tx;
-	u32 ready, slots, skipped = 0, max_skip = xsk_inorder_max_skip(pool);
+	u32 ready, entries, skipped = 0, max_skip = xsk_inorder_max_skip(pool);
 	struct xsk_tx_batch batch;
 
 	do {
@@ -450,16 +473,15 @@ static u32 xsk_inorder_take(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 		if (!ready)
 			return 0;
 
-		slots = tx->cached_cons;
+		entries = tx->cached_cons;
 		batch = xskq_cons_read_desc_batch(xs, pool, descs, ready);
-		slots = tx->cached_cons - slots;
+		entries = tx->cached_cons - entries;
 		/* A multi-buffer packet that is incomplete, or exceeds @max */
-		if (!slots)
+		if (!entries)
 			return 0;
 
-		xsk_recycle_note(pool, descs, batch.tx_descs);
-		xsk_inorder_taken(pool, xs, batch.tx_descs, slots);
-		skipped += slots;
+		xsk_inorder_taken(pool, xs, descs, batch.tx_descs, entries);
+		skipped += entries;
 	} while (!batch.tx_descs && skipped < max_skip);
 
 	pool->inorder->skipped |= !batch.tx_descs;
@@ -557,8 +579,7 @@ static bool xsk_inorder_take_one(struct xsk_buff_pool *pool,
 			return false;
 		valid = xskq_cons_read_desc(xs->tx, desc, pool);
 		xskq_cons_release(xs->tx);
-		xsk_recycle_note(pool, desc, valid);
-		xsk_inorder_taken(pool, xs, valid, 1);
+		xsk_inorder_taken(pool, xs, desc, valid, 1);
 		if (valid)
 			return true;
 	}
@@ -576,15 +597,15 @@ static bool xsk_inorder_take_one(struct xsk_buff_pool *pool,
  */
 bool xsk_inorder_peek_desc(struct xsk_buff_pool *pool, struct xdp_desc *desc)
 {
-	bool found = false, waiting;
+	bool found = false, pending;
 	struct xdp_sock *xs;
 
 	rcu_read_lock();
 	do {
-		waiting = false;
+		pending = false;
 		list_for_each_entry_rcu(xs, &pool->xsk_tx_list, tx_list) {
 			if (xs->tx_budget_spent >= XSK_INORDER_TURN) {
-				waiting = true;
+				pending = true;
 				continue;
 			}
 			found = xsk_inorder_take_one(pool, xs, desc);
@@ -595,7 +616,7 @@ bool xsk_inorder_peek_desc(struct xsk_buff_pool *pool, struct xdp_desc *desc)
 		}
 		if (!found)
 			xsk_inorder_new_round(pool);
-	} while (!found && waiting);
+	} while (!found && pending);
 	rcu_read_unlock();
 	return found;
 }
@@ -618,17 +639,17 @@ static struct xdp_sock *xsk_inorder_find(struct xsk_buff_pool *pool, u32 id)
  */
 void xsk_inorder_completed(struct xsk_buff_pool *pool, u32 descs)
 {
-	u32 slots, tag, before = descs;
+	u32 entries, run_id, before = descs;
 	struct xdp_sock *xs;
 
 	rcu_read_lock();
-	while ((slots = xsk_inorder_next(pool->inorder, &descs, &tag))) {
-		if (tag & XSK_RECYCLE_NOTED)
+	while ((entries = xsk_inorder_next(pool->inorder, &descs, &run_id))) {
+		if (run_id & XSK_INORDER_RECORDED)
 			xsk_recycle_completed(pool, before - descs);
 		before = descs;
-		xs = xsk_inorder_find(pool, tag & ~XSK_RECYCLE_NOTED);
+		xs = xsk_inorder_find(pool, run_id & ~XSK_INORDER_RECORDED);
 		if (xs)
-			xsk_inorder_credit(xs, slots);
+			xsk_inorder_credit(xs, entries);
 	}
 	rcu_read_unlock();
 }
@@ -648,13 +669,13 @@ bool xsk_inorder_peek_copy(struct xdp_sock *xs, struct xdp_desc *desc)
 }
 
 /**
- * xsk_inorder_slot() - get the Tx ring entry of the next descriptor, for an skb
+ * xsk_inorder_skb_entry() - get the Tx ring entry of an skb's first descriptor
  * @xs: the socket
  *
  * Return: the entry, in the bits of destructor_arg above the number of
  * descriptors; 0 if the socket does not complete in order
  */
-long xsk_inorder_slot(const struct xdp_sock *xs)
+long xsk_inorder_skb_entry(const struct xdp_sock *xs)
 {
 	if (!xsk_is_inorder(xs))
 		return 0;
@@ -665,12 +686,12 @@ long xsk_inorder_slot(const struct xdp_sock *xs)
 /**
  * xsk_inorder_finish() - complete descriptors, in copy mode
  * @xs: the socket
- * @slot: entry of the first descriptor
+ * @entry: entry of the first descriptor
  * @count: number of descriptors
  *
  * Context: any
  */
-void xsk_inorder_finish(struct xdp_sock *xs, u32 slot, u32 count)
+void xsk_inorder_finish(struct xdp_sock *xs, u32 entry, u32 count)
 {
 	u32 mask = xs->tx->ring_mask, done, i;
 	unsigned long flags;
@@ -678,7 +699,7 @@ void xsk_inorder_finish(struct xdp_sock *xs, u32 slot, u32 count)
 	/* Protects bitmap and done: skbs are freed on any CPU */
 	spin_lock_irqsave(&xs->pool->cq_lock, flags);
 	for (i = 0; i < count; i++)
-		__set_bit((slot + i) & mask, xs->inorder.finished);
+		__set_bit((entry + i) & mask, xs->inorder.finished);
 	done = xsk_inorder_prefix(xs->inorder.finished, mask, xs->inorder.done);
 	if (done != xs->inorder.done)
 		xsk_inorder_publish(xs, done);

@@ -53,13 +53,13 @@ u32 xsk_recycle_switch(struct xsk_recycle *recycle, u32 taken, u32 size,
 	request = smp_load_acquire(&recycle->request);
 	if (request == recycle->applied)
 		return max;
-	left = recycle->request_slot - taken;
+	left = recycle->request_entry - taken;
 	/* User space wrote the index: an impossible one counts as reached */
 	if (left && left <= size)
 		return min(left, max);
 
 	WRITE_ONCE(recycle->on, recycle->request_on);
-	WRITE_ONCE(recycle->slot, taken);
+	WRITE_ONCE(recycle->entry, taken);
 	/* Pairs with the acquire in xsk_recycle_query(), xsk_recycle_settled() */
 	smp_store_release(&recycle->applied, request);
 	return max;
@@ -84,17 +84,17 @@ u32 xsk_recycle_room(struct xsk_buff_pool *pool, const struct xdp_sock *xs,
 	if (!recycle->on)
 		return max;
 	return min(max, recycle->mask + 1 -
-			(recycle->noted - READ_ONCE(recycle->read)));
+			(recycle->recorded - READ_ONCE(recycle->read)));
 }
 
 /**
- * xsk_recycle_row() - get contiguous entries to record addresses in
+ * xsk_recycle_contiguous() - get contiguous entries to record addresses in
  * @pool: pool of a Tx queue
  * @max: number of addresses; reduced to the number of contiguous entries
  *
  * Return: the first entry, NULL if addresses are not recorded
  */
-u64 *xsk_recycle_row(struct xsk_buff_pool *pool, u32 *max)
+u64 *xsk_recycle_contiguous(struct xsk_buff_pool *pool, u32 *max)
 {
 	struct xsk_recycle *recycle = READ_ONCE(pool->recycle);
 	u32 index;
@@ -102,31 +102,34 @@ u64 *xsk_recycle_row(struct xsk_buff_pool *pool, u32 *max)
 	if (!recycle || !recycle->on)
 		return NULL;
 
-	index = recycle->noted & recycle->mask;
+	index = recycle->recorded & recycle->mask;
 	*max = min(*max, recycle->mask + 1 - index);
 	return &recycle->addrs[index];
 }
 
 /**
- * xsk_recycle_note() - record the addresses of descriptors
- * @pool: pool of a Tx queue
+ * xsk_recycle_record() - record the addresses of descriptors
+ * @pool: pool of a Tx queue that recycles, or has recycled
  * @descs: the descriptors; NULL if the addresses were written to the entries
- *	that xsk_recycle_row() returned
+ *	that xsk_recycle_contiguous() returned
  * @count: number of descriptors, limited by xsk_recycle_room()
+ *
+ * Return: true if addresses are recorded
  */
-void xsk_recycle_note(struct xsk_buff_pool *pool, const struct xdp_desc *descs,
-		      u32 count)
+bool xsk_recycle_record(struct xsk_buff_pool *pool,
+			const struct xdp_desc *descs, u32 count)
 {
-	struct xsk_recycle *recycle = READ_ONCE(pool->recycle);
+	struct xsk_recycle *recycle = pool->recycle;
 	u32 i;
 
-	if (!recycle || !recycle->on)
-		return;
+	if (!recycle->on)
+		return false;
 
 	for (i = 0; descs && i < count; i++)
-		recycle->addrs[(recycle->noted + i) & recycle->mask] =
+		recycle->addrs[(recycle->recorded + i) & recycle->mask] =
 			descs[i].addr;
-	recycle->noted += count;
+	recycle->recorded += count;
+	return true;
 }
 
 /**
@@ -138,12 +141,12 @@ void xsk_recycle_note(struct xsk_buff_pool *pool, const struct xdp_desc *descs,
  */
 u32 xsk_recycle_excess(const struct xsk_recycle *recycle, u32 count)
 {
-	u32 waiting = recycle->published + count - READ_ONCE(recycle->read);
+	u32 pending = recycle->published + count - READ_ONCE(recycle->read);
 	u32 limit = READ_ONCE(recycle->limit);
 
-	if (waiting <= limit)
+	if (pending <= limit)
 		return 0;
-	return min(count, waiting - limit);
+	return min(count, pending - limit);
 }
 
 /*
@@ -164,9 +167,9 @@ static u32 xsk_recycle_spill(struct xsk_buff_pool *pool, u32 end, u32 count)
 	for (i = end - count; i != end; i++)
 		xskq_prod_reserve_addr(pool->cq, addrs[i & mask]);
 	xskq_prod_submit(pool->cq);
-	for (; i != recycle->noted; i++)
+	for (; i != recycle->recorded; i++)
 		addrs[(i - count) & mask] = addrs[i & mask];
-	recycle->noted -= count;
+	recycle->recorded -= count;
 	recycle->spilled += count;
 	return count;
 }
@@ -270,24 +273,24 @@ static u32 xsk_recycle_available(const struct xsk_recycle *recycle)
 }
 
 /**
- * xsk_recycle_waiting() - check for pending chunks
+ * xsk_recycle_has_pending() - check for pending chunks
  * @pool: pool of an Rx queue
  *
  * Return: true if a Tx queue has chunks for it
  */
-bool xsk_recycle_waiting(const struct xsk_buff_pool *pool)
+bool xsk_recycle_has_pending(const struct xsk_buff_pool *pool)
 {
 	const struct xsk_recycle *recycle;
-	bool waiting = false;
+	bool pending = false;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(recycle, &pool->recycle_from, node) {
-		waiting = xsk_recycle_available(recycle);
-		if (waiting)
+		pending = xsk_recycle_available(recycle);
+		if (pending)
 			break;
 	}
 	rcu_read_unlock();
-	return waiting;
+	return pending;
 }
 
 /**

@@ -20,24 +20,25 @@ struct xsk_refill_span;
  * @node: in recycle_from of that pool
  * @tx_xs: the sending socket; NULL after it was closed
  * @rx_xs: the receiving socket; NULL if there is none
- * @left: the Tx queue's pool was freed, and the Rx queue's owns this
+ * @orphaned: the Tx queue's pool was freed, and the Rx queue's owns this
  * @request: number of requests to switch recording
  * @request_on: setting that the last request is for
- * @request_slot: index of the Tx ring entry from which it holds
+ * @request_entry: index of the Tx ring entry from which it holds
  * @applied: the last request that was applied
  * @on: addresses are recorded
- * @slot: index of the Tx ring entry from which @on holds
- * @noted: index behind the last recorded address; falls when chunks are spilled
+ * @entry: index of the Tx ring entry from which @on holds
+ * @recorded: index behind the last recorded address; falls when chunks are
+ *	spilled
  * @spilled: number of chunks that went to the completion ring
  * @kicks: number of times that the Rx queue's NAPI was triggered
  * @published: index behind the last completed address
  * @read: index behind the last address that the Rx queue consumed
  * @recycled: number of chunks that it accepted
  *
- * read <= published <= noted <= read + entries. The Tx queue's polls write
- * @applied to @published, the Rx queue's polls @read and @recycled; links and requests
- * are protected by recycle_lock of the umem. Each index has one writer, so the
- * two queues can be polled on different CPUs without a lock.
+ * read <= published <= recorded <= read + entries. The Tx queue's polls write
+ * @applied to @published, the Rx queue's polls @read and @recycled; links and
+ * requests are protected by recycle_lock of the umem. Each index has one
+ * writer, so the two queues can be polled on different CPUs without a lock.
  */
 struct xsk_recycle {
 	u64 *addrs;
@@ -47,15 +48,15 @@ struct xsk_recycle {
 	struct list_head node;
 	struct xdp_sock *tx_xs;
 	struct xdp_sock *rx_xs;
-	bool left;
+	bool orphaned;
 	u32 request;
 	bool request_on;
-	u32 request_slot;
+	u32 request_entry;
 
 	u32 applied ____cacheline_aligned_in_smp;
 	bool on;
-	u32 slot;
-	u32 noted;
+	u32 entry;
+	u32 recorded;
 	u64 spilled;
 	u64 kicks;
 	u32 published;
@@ -63,16 +64,6 @@ struct xsk_recycle {
 	u32 read ____cacheline_aligned_in_smp;
 	u64 recycled;
 };
-
-/* Flag in the id of a run (struct xsk_inorder_run): addresses are recorded */
-#define XSK_RECYCLE_NOTED	BIT(31)
-
-static inline u32 xsk_recycle_tag(const struct xsk_buff_pool *pool)
-{
-	const struct xsk_recycle *recycle = READ_ONCE(pool->recycle);
-
-	return recycle && recycle->on ? XSK_RECYCLE_NOTED : 0;
-}
 
 /* The index logic, apart from sockets and rings */
 u32 xsk_recycle_switch(struct xsk_recycle *recycle, u32 taken, u32 size,
@@ -96,8 +87,9 @@ void xsk_recycle_unbind(struct xdp_sock *xs);
 void xsk_recycle_destroy(struct xsk_buff_pool *pool);
 
 /* Links, for both */
-void xsk_recycle_request(struct xsk_recycle *recycle, bool on, u32 slot);
-void xsk_recycle_end(const struct xsk_recycle *recycle, const char *reason);
+void xsk_recycle_request(struct xsk_recycle *recycle, bool on, u32 entry);
+void xsk_recycle_trace_end(const struct xsk_recycle *recycle,
+			   const char *reason);
 void xsk_recycle_unlink(struct xsk_recycle *recycle);
 void xsk_recycle_release(struct xsk_recycle *recycle);
 
@@ -110,16 +102,16 @@ static inline bool xsk_recycle_is_paired(const struct xsk_buff_pool *pool)
 /* Polls of the Tx queue, xsk_recycle.c */
 u32 xsk_recycle_room(struct xsk_buff_pool *pool, const struct xdp_sock *xs,
 		     u32 max);
-u64 *xsk_recycle_row(struct xsk_buff_pool *pool, u32 *max);
-void xsk_recycle_note(struct xsk_buff_pool *pool, const struct xdp_desc *descs,
-		      u32 count);
+u64 *xsk_recycle_contiguous(struct xsk_buff_pool *pool, u32 *max);
+bool xsk_recycle_record(struct xsk_buff_pool *pool,
+			const struct xdp_desc *descs, u32 count);
 void xsk_recycle_completed(struct xsk_buff_pool *pool, u32 count);
 void xsk_recycle_publish(struct xsk_recycle *recycle, struct xsk_buff_pool *to,
 			 u32 published);
 int xsk_recycle_wakeup(const struct xsk_buff_pool *pool, u32 flags);
 
 /* Polls of the Rx queue, xsk_recycle.c */
-bool xsk_recycle_waiting(const struct xsk_buff_pool *pool);
+bool xsk_recycle_has_pending(const struct xsk_buff_pool *pool);
 bool xsk_recycle_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 		      u32 max);
 void xsk_recycle_taken(struct xsk_recycle *recycle, u32 count, u32 posted);

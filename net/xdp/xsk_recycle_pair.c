@@ -124,11 +124,12 @@ void xsk_recycle_release(struct xsk_recycle *recycle)
 }
 
 /**
- * xsk_recycle_end() - trace the end of a pairing
+ * xsk_recycle_trace_end() - trace the end of a pairing
  * @recycle: the pairing, which may have ended before
  * @reason: the cause
  */
-void xsk_recycle_end(const struct xsk_recycle *recycle, const char *reason)
+void xsk_recycle_trace_end(const struct xsk_recycle *recycle,
+			   const char *reason)
 {
 	if (recycle->request_on)
 		trace_xsk_recycle_unpair(recycle->tx_xs, recycle->rx_xs,
@@ -168,7 +169,7 @@ static void xsk_recycle_link(struct xsk_recycle *recycle,
 	if (recycle->rx_xs == rx_xs)
 		return;
 
-	xsk_recycle_end(recycle, "moved");
+	xsk_recycle_trace_end(recycle, "moved");
 	xsk_recycle_unlink(recycle);
 	recycle->rx_xs = rx_xs;
 	/* Less what was counted before: see xsk_recycle_query_rx() */
@@ -191,14 +192,14 @@ static void xsk_recycle_link(struct xsk_recycle *recycle,
  * xsk_recycle_request() - request that recording starts or stops
  * @recycle: the recycling state of the Tx queue
  * @on: start or stop
- * @slot: index of the first Tx ring entry that it holds for
+ * @entry: index of the first Tx ring entry that it holds for
  *
  * Context: recycle_lock of the umem
  */
-void xsk_recycle_request(struct xsk_recycle *recycle, bool on, u32 slot)
+void xsk_recycle_request(struct xsk_recycle *recycle, bool on, u32 entry)
 {
 	recycle->request_on = on;
-	recycle->request_slot = slot;
+	recycle->request_entry = entry;
 	/* Pairs with the acquire in xsk_recycle_switch() */
 	smp_store_release(&recycle->request, recycle->request + 1);
 }
@@ -281,7 +282,7 @@ static void xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs,
 			     u32 flags)
 {
 	struct xsk_recycle *recycle = xs->pool->recycle;
-	u32 slot;
+	u32 entry;
 
 	/* Never cleared: no chunk is delivered with a mark of earlier use */
 	if (flags & XDP_RECYCLE_F_CHECK)
@@ -293,10 +294,10 @@ static void xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs,
 	 */
 	if (!recycle->on)
 		synchronize_net();
-	slot = READ_ONCE(xs->tx->ring->producer);
-	trace_xsk_recycle_pair(xs, rx_xs, slot);
+	entry = READ_ONCE(xs->tx->ring->producer);
+	trace_xsk_recycle_pair(xs, rx_xs, entry);
 	if (!recycle->on)
-		xsk_recycle_request(recycle, true, slot);
+		xsk_recycle_request(recycle, true, entry);
 }
 
 /* Chunks in flight and pending ones still go to the Rx queue */
@@ -308,7 +309,7 @@ static void xsk_recycle_unpair(struct xdp_sock *xs)
 	if (!xsk_recycle_owns(xs) || !recycle->on)
 		return;
 
-	xsk_recycle_end(recycle, "setsockopt");
+	xsk_recycle_trace_end(recycle, "setsockopt");
 	xsk_recycle_request(recycle, false, READ_ONCE(xs->tx->ring->producer));
 }
 
@@ -379,6 +380,14 @@ static int xsk_recycle_set_fd(struct xdp_sock *xs,
 	return err;
 }
 
+/**
+ * xsk_recycle_setsockopt() - pair or unpair a Tx socket
+ * @xs: the socket, whose chunks are recycled
+ * @optval: struct xdp_recycle
+ * @optlen: its size
+ *
+ * Return: 0, or an error that if_xdp_fastpath.h lists.
+ */
 int xsk_recycle_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 			   unsigned int optlen)
 {
@@ -457,10 +466,10 @@ static void xsk_recycle_query(const struct xdp_sock *xs,
 	applied = smp_load_acquire(&recycle->applied);
 	opt->state = READ_ONCE(recycle->on) && recycle->rx_xs ?
 		     XDP_RECYCLE_S_ON : XDP_RECYCLE_S_OFF;
-	opt->entry = READ_ONCE(recycle->slot);
+	opt->entry = READ_ONCE(recycle->entry);
 	if (applied != recycle->request) {
 		opt->state = XDP_RECYCLE_S_SWITCHING;
-		opt->entry = recycle->request_slot;
+		opt->entry = recycle->request_entry;
 	}
 }
 
@@ -476,6 +485,16 @@ static int xsk_recycle_getsockopt_stats(struct xdp_sock *xs,
 	return xsk_put_option(optval, optlen, len, &stats, sizeof(stats));
 }
 
+/**
+ * xsk_recycle_getsockopt() - get the state or the statistics of recycling
+ * @xs: the socket
+ * @optname: XDP_RECYCLE or XDP_RECYCLE_STATS
+ * @optval: the user's buffer
+ * @optlen: receives the number of bytes copied
+ * @len: size of the buffer
+ *
+ * Return: 0, or -EFAULT.
+ */
 int xsk_recycle_getsockopt(struct xdp_sock *xs, int optname,
 			   char __user *optval, int __user *optlen, int len)
 {

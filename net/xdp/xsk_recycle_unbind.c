@@ -15,9 +15,9 @@
 static void xsk_recycle_unbind_rx(struct xsk_recycle *recycle,
 				  const char *reason)
 {
-	xsk_recycle_end(recycle, reason);
+	xsk_recycle_trace_end(recycle, reason);
 	xsk_recycle_unlink(recycle);
-	if (recycle->left)
+	if (recycle->orphaned)
 		xsk_recycle_release(recycle);
 	else if (recycle->tx_xs)
 		/* An index that was passed: from the next descriptor on */
@@ -29,7 +29,7 @@ static void xsk_recycle_unbind_rx(struct xsk_recycle *recycle,
 static void xsk_recycle_unbind_tx(struct xsk_recycle *recycle,
 				  const char *reason)
 {
-	xsk_recycle_end(recycle, reason);
+	xsk_recycle_trace_end(recycle, reason);
 	recycle->on = false;
 	recycle->request_on = false;
 	recycle->applied = recycle->request;
@@ -48,19 +48,21 @@ static void xsk_recycle_unbind_tx(struct xsk_recycle *recycle,
 void xsk_recycle_unbind(struct xdp_sock *xs)
 {
 	/* See xsk_notifier() */
-	bool gone = READ_ONCE(xs->sk.sk_err) == ENETDOWN;
+	bool unregistered = READ_ONCE(xs->sk.sk_err) == ENETDOWN;
 	struct xsk_recycle *recycle, *next;
 
 	mutex_lock(&xs->umem->recycle_lock);
 	list_for_each_entry_safe(recycle, next, &xs->pool->recycle_from, node) {
 		if (recycle->rx_xs == xs)
 			xsk_recycle_unbind_rx(recycle,
-					      gone ? "rx_gone" : "rx_closed");
+					      unregistered ? "rx_unregistered" :
+							     "rx_closed");
 	}
 
 	recycle = xs->pool->recycle;
 	if (recycle && recycle->tx_xs == xs)
-		xsk_recycle_unbind_tx(recycle, gone ? "tx_gone" : "tx_closed");
+		xsk_recycle_unbind_tx(recycle, unregistered ?
+				      "tx_unregistered" : "tx_closed");
 	mutex_unlock(&xs->umem->recycle_lock);
 }
 
@@ -68,43 +70,43 @@ void xsk_recycle_unbind(struct xdp_sock *xs)
  * except for chunks that were sent more than once.
  */
 static void xsk_recycle_merge(struct xsk_recycle *recycle,
-			      struct xsk_recycle *left,
+			      struct xsk_recycle *orphan,
 			      struct xsk_buff_pool *to)
 {
 	u32 i, count = min(recycle->published - recycle->read,
-			   left->mask + 1 -
-			   (left->published - READ_ONCE(left->read)));
+			   orphan->mask + 1 -
+			   (orphan->published - READ_ONCE(orphan->read)));
 
 	for (i = 0; i < count; i++)
-		left->addrs[(left->published + i) & left->mask] =
+		orphan->addrs[(orphan->published + i) & orphan->mask] =
 			recycle->addrs[(recycle->read + i) & recycle->mask];
 
 	rcu_read_lock();
-	xsk_recycle_publish(left, to, left->published + count);
+	xsk_recycle_publish(orphan, to, orphan->published + count);
 	rcu_read_unlock();
 }
 
 /* Leave the backlog to the Rx queue. Returns false if @recycle itself is not
  * needed for that.
  */
-static bool xsk_recycle_leave(struct xsk_recycle *recycle)
+static bool xsk_recycle_orphan(struct xsk_recycle *recycle)
 {
 	struct xsk_buff_pool *to;
-	struct xsk_recycle *left;
+	struct xsk_recycle *orphan;
 
 	if (!recycle->rx_xs)
 		return false;
 
 	to = recycle->rx_xs->pool;
-	list_for_each_entry(left, &to->recycle_from, node) {
-		if (left->left) {
+	list_for_each_entry(orphan, &to->recycle_from, node) {
+		if (orphan->orphaned) {
 			xsk_recycle_unlink(recycle);
-			xsk_recycle_merge(recycle, left, to);
+			xsk_recycle_merge(recycle, orphan, to);
 			return false;
 		}
 	}
 
-	recycle->left = true;
+	recycle->orphaned = true;
 	return true;
 }
 
@@ -120,7 +122,7 @@ void xsk_recycle_destroy(struct xsk_buff_pool *pool)
 		return;
 
 	mutex_lock(&pool->umem->recycle_lock);
-	if (!xsk_recycle_leave(pool->recycle))
+	if (!xsk_recycle_orphan(pool->recycle))
 		xsk_recycle_release(pool->recycle);
 	mutex_unlock(&pool->umem->recycle_lock);
 }

@@ -16,7 +16,7 @@
 static bool xsk_refill_available(struct xsk_buff_pool *pool)
 {
 	return pool->free_list_cnt || xskq_cons_nb_entries(pool->fq, 1) ||
-	       xsk_recycle_waiting(pool);
+	       xsk_recycle_has_pending(pool);
 }
 
 /* @count buffers of xsk_buff_alloc() */

@@ -20,7 +20,7 @@ static bool xsk_tx_pool_is_plain(const struct xsk_buff_pool *pool)
 }
 
 /* Number of contiguous entries from @index, at most @max */
-static u32 xsk_tx_row(const struct xsk_queue *q, u32 index, u32 max)
+static u32 xsk_tx_contiguous(const struct xsk_queue *q, u32 index, u32 max)
 {
 	return min(max, q->nentries - (index & q->ring_mask));
 }
@@ -35,7 +35,8 @@ static u32 xsk_tx_span_done(struct xsk_tx_span *span, struct xsk_queue *cq,
 
 	span->done = &ring->desc[cq->cached_prod & cq->ring_mask];
 	/* Back-pressure: transmit no more than can be completed */
-	return xsk_tx_row(cq, cq->cached_prod, xskq_prod_nb_free(cq, max));
+	return xsk_tx_contiguous(cq, cq->cached_prod,
+				 xskq_prod_nb_free(cq, max));
 }
 
 /**
@@ -78,7 +79,7 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		if (xsk_inorder_full(pool->inorder))
 			return 0;
 		max = xsk_inorder_entries(xs, max);
-		span->done = xsk_recycle_row(pool, &max);
+		span->done = xsk_recycle_contiguous(pool, &max);
 	} else {
 		max = xsk_tx_span_done(span, pool->cq, max);
 		if (!max)
@@ -86,7 +87,7 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		max = xskq_cons_nb_entries(tx, max);
 	}
 
-	span->count = xsk_tx_row(tx, tx->cached_cons, max);
+	span->count = xsk_tx_contiguous(tx, tx->cached_cons, max);
 	if (!span->count) {
 		tx->queue_empty_descs += count_empty;
 		return 0;
@@ -120,8 +121,7 @@ void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent)
 
 	xskq_cons_release_n(xs->tx, sent);
 	if (xsk_pool_is_inorder(pool)) {
-		xsk_recycle_note(pool, NULL, sent);
-		xsk_inorder_taken(pool, xs, sent, sent);
+		xsk_inorder_taken(pool, xs, NULL, sent, sent);
 		return;
 	}
 

@@ -11,23 +11,23 @@
 #include <net/xsk_buff_pool.h>
 
 /* Reasons of unpair: setsockopt, moved (paired with another Rx queue),
- * tx_closed, rx_closed (socket), tx_gone, rx_gone (device unregistered).
+ * tx_closed, rx_closed (socket), tx_unregistered, rx_unregistered (device).
  * Reasons of spill: limit (of pending chunks), no_pair (no Rx queue).
  */
 
 TRACE_EVENT(xsk_recycle_pair,
 
 	TP_PROTO(const struct xdp_sock *tx, const struct xdp_sock *rx,
-		 u32 slot),
+		 u32 tx_entry),
 
-	TP_ARGS(tx, rx, slot),
+	TP_ARGS(tx, rx, tx_entry),
 
 	TP_STRUCT__entry(
 		__field(int, tx_ifindex)
 		__field(u32, tx_queue)
 		__field(int, rx_ifindex)
 		__field(u32, rx_queue)
-		__field(u32, slot)
+		__field(u32, tx_entry)
 	),
 
 	TP_fast_assign(
@@ -35,12 +35,12 @@ TRACE_EVENT(xsk_recycle_pair,
 		__entry->tx_queue	= tx->queue_id;
 		__entry->rx_ifindex	= rx->dev->ifindex;
 		__entry->rx_queue	= rx->queue_id;
-		__entry->slot		= slot;
+		__entry->tx_entry	= tx_entry;
 	),
 
-	TP_printk("tx_ifindex=%d tx_queue=%u rx_ifindex=%d rx_queue=%u slot=%u",
+	TP_printk("tx_ifindex=%d tx_queue=%u rx_ifindex=%d rx_queue=%u tx_entry=%u",
 		  __entry->tx_ifindex, __entry->tx_queue, __entry->rx_ifindex,
-		  __entry->rx_queue, __entry->slot)
+		  __entry->rx_queue, __entry->tx_entry)
 );
 
 TRACE_EVENT(xsk_recycle_unpair,

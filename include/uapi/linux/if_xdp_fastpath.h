@@ -37,28 +37,6 @@
 #define XDP_FASTPATH_F_RECYCLE	(1ULL << 2)	/* XDP_RECYCLE */
 
 /*
- * XDP_TX_INORDER - the consumer index of the Tx ring is the completion
- *
- * The kernel advances the consumer index past an entry when its packet is
- * complete, not when it is taken, and in the order of the ring: user space
- * then owns the entry and its buffer again. This includes dropped packets and
- * invalid descriptors. No completion ring is used, and bind() needs none.
- *
- * POLLOUT means that at least half of the ring is complete. The size of the
- * ring limits the number of packets in flight: to keep a device busy it needs
- * as many entries as the device's ring has descriptors, and a batch or two.
- *
- * With XDP_USE_NEED_WAKEUP, a driver may clear XDP_RING_NEED_WAKEUP of the Tx
- * ring while it polls the queue. User space therefore needs a full memory
- * barrier between its store to the producer index and its load of the flag.
- *
- * All Tx sockets of a queue complete in the same way; bind() of a socket that
- * does not fails with EPROTOTYPE. Sockets of other queues may differ, also if
- * they share the umem. setsockopt() fails with EBUSY after bind(), and with
- * EINVAL for values other than 0 and 1.
- */
-
-/*
  * struct xdp_attach - attach a socket to a queue, without XDP program and map
  * @flags: XDP_ATTACH_F_*. getsockopt() adds the mode in use.
  * @state: XDP_ATTACH_S_*. Zero in setsockopt().
@@ -149,6 +127,28 @@ enum {
 };
 
 /*
+ * XDP_TX_INORDER - the consumer index of the Tx ring is the completion
+ *
+ * The kernel advances the consumer index past an entry when its packet is
+ * complete, not when it is taken, and in the order of the ring: user space
+ * then owns the entry and its buffer again. This includes dropped packets and
+ * invalid descriptors. No completion ring is used, and bind() needs none.
+ *
+ * POLLOUT means that at least half of the ring is complete. The size of the
+ * ring limits the number of packets in flight: to keep a device busy it needs
+ * as many entries as the device's ring has descriptors, and a batch or two.
+ *
+ * With XDP_USE_NEED_WAKEUP, a driver may clear XDP_RING_NEED_WAKEUP of the Tx
+ * ring while it polls the queue. User space therefore needs a full memory
+ * barrier between its store to the producer index and its load of the flag.
+ *
+ * All Tx sockets of a queue complete in the same way; bind() of a socket that
+ * does not fails with EPROTOTYPE. Sockets of other queues may differ, also if
+ * they share the umem. setsockopt() fails with EBUSY after bind(), and with
+ * EINVAL for values other than 0 and 1.
+ */
+
+/*
  * struct xdp_recycle - return transmitted chunks to an Rx queue
  * @fd: socket whose Rx queue receives the chunks that this socket transmits;
  *	-1: none. -1 in getsockopt().
@@ -160,20 +160,20 @@ enum {
  * setsockopt() pairs the Tx side of a socket, which has XDP_TX_INORDER, with
  * the Rx side of the same or another socket: of the same queue, another queue
  * or another device. Both are bound, zero-copy and share the umem. It can be
- * called at any time and holds for descriptors that are put into the Tx ring afterwards.
- * Earlier descriptors complete as before the call; chunks that are still
- * pending go to the Rx queue, or to the next one that is paired.
+ * called at any time and holds for descriptors that are put into the Tx ring
+ * afterwards. Earlier descriptors complete as before the call; chunks that are
+ * still pending go to the Rx queue, or to the next one that is paired.
  *
  * The Rx queue takes transmitted chunks before those of its fill ring. Pending
  * chunks belong to the kernel. Above the size of the Tx ring, further chunks go
  * to the completion ring; if there is none or it is full, they are pending as
- * well. bind() of another Tx socket on the queue fails with
- * EBUSY until the paired one is closed.
+ * well. bind() of another Tx socket on the queue fails with EBUSY until the
+ * paired one is closed.
  *
  * Two packets may be written to a chunk that user space posts twice, to Tx, to
  * the fill ring, or to both. With XDP_RECYCLE_F_CHECK the Rx queue refuses and
- * counts chunks that were posted to the device before and are still there, if its
- * driver supports the check; this holds for the queue until its last socket is closed.
+ * counts chunks that were posted to the device before and are still there. This
+ * holds for the queue until its last socket is closed.
  *
  * Fails with one of these. The kernel log has the reason why two bound sockets
  * cannot be paired.

@@ -20,15 +20,15 @@ static struct xsk_inorder_pool *xsk_inorder_queue(struct kunit *test)
 	return order;
 }
 
-/* The next run has @slots entries of socket @id; @left descriptors remain */
+/* The next run has @entries entries of socket @id; @left descriptors remain */
 static void xsk_inorder_expect(struct kunit *test,
 			       struct xsk_inorder_pool *order, u32 *descs,
-			       u32 id, u32 slots, u32 left)
+			       u32 id, u32 entries, u32 left)
 {
 	u32 of = 0;
 
-	KUNIT_EXPECT_EQ(test, xsk_inorder_next(order, descs, &of), slots);
-	if (slots)
+	KUNIT_EXPECT_EQ(test, xsk_inorder_next(order, descs, &of), entries);
+	if (entries)
 		KUNIT_EXPECT_EQ(test, of, id);
 	KUNIT_EXPECT_EQ(test, *descs, left);
 }
@@ -224,10 +224,10 @@ static void xsk_inorder_ids(struct kunit *test)
 	order = kunit_kzalloc(test, sizeof(*order), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, order);
 
-	order->last_id = XSK_RECYCLE_NOTED - 3;
+	order->last_id = XSK_INORDER_RECORDED - 3;
 	for (i = 0; i < 5; i++) {
 		id = xsk_inorder_new_id(order);
-		KUNIT_EXPECT_EQ(test, id & XSK_RECYCLE_NOTED, 0);
+		KUNIT_EXPECT_EQ(test, id & XSK_INORDER_RECORDED, 0);
 	}
 	KUNIT_EXPECT_EQ(test, id, 2);
 }

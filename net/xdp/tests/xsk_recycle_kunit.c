@@ -7,11 +7,11 @@
 
 #define SIZE	8	/* entries of the Tx ring */
 
-static void xsk_recycle_ask(struct xsk_recycle *recycle, bool on, u32 slot)
+static void xsk_recycle_ask(struct xsk_recycle *recycle, bool on, u32 entry)
 {
 	recycle->request++;
 	recycle->request_on = on;
-	recycle->request_slot = slot;
+	recycle->request_entry = entry;
 }
 
 /* Without a request, all descriptors can be taken, and nothing changes */
@@ -48,7 +48,7 @@ static void xsk_recycle_switches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xsk_recycle_switch(&recycle, start + 1, SIZE, 64),
 			64);
 	KUNIT_EXPECT_TRUE(test, recycle.on);
-	KUNIT_EXPECT_EQ(test, recycle.slot, start + 1);
+	KUNIT_EXPECT_EQ(test, recycle.entry, start + 1);
 	KUNIT_EXPECT_EQ(test, recycle.applied, recycle.request);
 
 	xsk_recycle_ask(&recycle, false, start + 3);
@@ -58,7 +58,7 @@ static void xsk_recycle_switches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xsk_recycle_switch(&recycle, start + 3, SIZE, 64),
 			64);
 	KUNIT_EXPECT_FALSE(test, recycle.on);
-	KUNIT_EXPECT_EQ(test, recycle.slot, start + 3);
+	KUNIT_EXPECT_EQ(test, recycle.entry, start + 3);
 }
 
 /* A request with an invalid entry does not block the ring */
@@ -73,7 +73,7 @@ static void xsk_recycle_invalid_entries(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, xsk_recycle_switch(&recycle, start, SIZE,
 							 5), 5);
 		KUNIT_EXPECT_EQ(test, recycle.on, recycle.request_on);
-		KUNIT_EXPECT_EQ(test, recycle.slot, start);
+		KUNIT_EXPECT_EQ(test, recycle.entry, start);
 		KUNIT_EXPECT_EQ(test, recycle.applied, recycle.request);
 	}
 }

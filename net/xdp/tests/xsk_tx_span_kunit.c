@@ -16,6 +16,7 @@ struct xsk_tx_span_written {
 
 struct xsk_tx_span_fixture {
 	struct xsk_buff_pool pool;
+	struct xdp_sock xs;
 	dma_addr_t dma_pages[PAGES];
 	struct xdp_desc desc[COUNT];
 	u64 done[COUNT];
@@ -79,6 +80,8 @@ static struct xsk_tx_span_fixture *xsk_tx_span_make(struct kunit *test)
 	f->pool.dma_pages = f->dma_pages;
 	f->pool.addrs_cnt = PAGES * PAGE_SIZE;
 	f->pool.chunk_mask = ~(u64)(CHUNK - 1);
+	f->xs.pool = &f->pool;
+	f->span.xs = &f->xs;
 	f->span.desc = f->desc;
 	f->span.done = f->done;
 	f->span.count = COUNT;
@@ -89,8 +92,7 @@ static struct xsk_tx_span_fixture *xsk_tx_span_make(struct kunit *test)
 
 static u32 xsk_tx_span_run(struct xsk_tx_span_fixture *f)
 {
-	return xsk_tx_span_write(&f->span, &f->pool, &f->ring,
-				 xsk_tx_span_record);
+	return xsk_tx_span_write(&f->span, &f->ring, xsk_tx_span_record);
 }
 
 /* The first @count descriptors were written, and their addresses recorded */
@@ -168,7 +170,6 @@ static struct xsk_kunit_queue *xsk_tx_span_queue(struct kunit *test, u32 count)
 }
 
 static u32 xsk_tx_span_take_all(const struct xsk_tx_span *span,
-				const struct xsk_buff_pool *pool,
 				struct xsk_tx_dev_ring *ring)
 {
 	return span->count;

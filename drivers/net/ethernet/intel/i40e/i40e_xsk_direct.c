@@ -121,7 +121,7 @@ static int i40e_xsk_direct_poll(struct i40e_ring *rx_ring,
 
 	filled = i40e_xsk_refill_ring(rx_ring, &ring);
 	xsk_direct_end(direct);
-	return xsk_direct_result(ring.pool, filled,
+	return xsk_refill_result(ring.pool, filled,
 				 ring.next_to_clean == ring.next_to_use, done,
 				 budget);
 }
@@ -145,7 +145,7 @@ int i40e_clean_rx_irq_zc(struct i40e_ring *rx_ring, int budget)
 	if (i40e_xsk_idle(rx_ring) &&
 	    xsk_refill_idle(pool, I40E_DESC_UNUSED(rx_ring), rx_ring->count,
 			    I40E_RX_BUFFER_WRITE, &filled))
-		return xsk_direct_result(pool, filled, rx_ring->next_to_clean ==
+		return xsk_refill_result(pool, filled, rx_ring->next_to_clean ==
 					 rx_ring->next_to_use, 0, budget);
 	if (xsk_direct_begin(&direct, READ_ONCE(rx_ring->xdp_prog),
 			     &rx_ring->xdp_rxq, pool, budget))

@@ -21,10 +21,9 @@ static void i40e_xsk_write(void *desc, size_t index, dma_addr_t dma, u32 len)
 }
 
 static noinline u32 i40e_xsk_write_span(const struct xsk_tx_span *span,
-					const struct xsk_buff_pool *pool,
 					struct xsk_tx_dev_ring *ring)
 {
-	return xsk_tx_span_write(span, pool, ring, i40e_xsk_write);
+	return xsk_tx_span_write(span, ring, i40e_xsk_write);
 }
 
 /**

@@ -158,7 +158,7 @@ static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
 
 	filled = ixgbe_xsk_refill_ring(rx_ring, &ring);
 	xsk_direct_end(direct);
-	return xsk_direct_result(ring.pool, filled,
+	return xsk_refill_result(ring.pool, filled,
 				 ring.next_to_clean == ring.next_to_use, done,
 				 budget);
 }
@@ -181,7 +181,7 @@ int ixgbe_clean_rx_irq_zc(struct ixgbe_q_vector *q_vector,
 	if (ixgbe_xsk_idle(rx_ring) &&
 	    xsk_refill_idle(pool, ixgbe_desc_unused(rx_ring), rx_ring->count,
 			    IXGBE_RX_BUFFER_WRITE, &filled))
-		return xsk_direct_result(pool, filled, rx_ring->next_to_clean ==
+		return xsk_refill_result(pool, filled, rx_ring->next_to_clean ==
 					 rx_ring->next_to_use, 0, budget);
 	/* The rest of a multi-buffer packet is dropped */
 	if (!rx_ring->rx_buffer_info[rx_ring->next_to_clean].discard &&

@@ -27,10 +27,9 @@ static void ixgbe_xsk_write(void *desc, size_t index, dma_addr_t dma, u32 len)
 }
 
 static noinline u32 ixgbe_xsk_write_span(const struct xsk_tx_span *span,
-					 const struct xsk_buff_pool *pool,
 					 struct xsk_tx_dev_ring *ring)
 {
-	return xsk_tx_span_write(span, pool, ring, ixgbe_xsk_write);
+	return xsk_tx_span_write(span, ring, ixgbe_xsk_write);
 }
 
 /* Transmit descriptors that spans do not support, one by one */
