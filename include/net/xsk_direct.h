@@ -5,6 +5,7 @@
 #include <asm/barrier.h>
 #include <linux/align.h>
 #include <linux/bitops.h>
+#include <linux/build_bug.h>
 #include <linux/if_xdp.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
@@ -135,8 +136,8 @@ xsk_direct_read_four(struct xsk_direct_regs *regs, xsk_direct_read_t read)
 }
 
 /* Internal to xsk_direct_read(): all packets, four at a time, or the up to
- * three that are left then. Not one function, so that the first loop has all
- * registers.
+ * three that are left then. Called once for each: with both loops in one
+ * function, the first one would not have all registers.
  */
 static __always_inline u32
 __xsk_direct_read(struct xsk_direct *direct, const struct xsk_rx_ring *ring,

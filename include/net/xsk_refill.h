@@ -212,8 +212,8 @@ xsk_refill_post_four(const struct xsk_refill_regs *regs,
 }
 
 /* Internal to xsk_refill_post(): all addresses, four at a time, or the up to
- * three that are left then. Not one function, so that the first loop has all
- * registers.
+ * three that are left then. Called once for each: with both loops in one
+ * function, the first one would not have all registers.
  */
 static __always_inline u32
 __xsk_refill_post(const struct xsk_refill_span *span,
@@ -284,8 +284,9 @@ static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
  * @post: the driver's xsk_refill_post()
  *
  * The data pointers of the buffers are not set: drivers call
- * xsk_buff_set_size() before they use them. Of aligned chunks, consumes at most
- * @wanted addresses, valid or not, which bounds the time of a poll.
+ * xsk_buff_set_size() before they use them. Except for unaligned chunks and DMA
+ * syncs, consumes at most @wanted addresses, valid or not, which bounds the time
+ * of a poll.
  *
  * Context: NAPI poll, or the queue is not running
  * Return: number of descriptors that are still free, for want of chunks

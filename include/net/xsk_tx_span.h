@@ -5,7 +5,6 @@
 #include <linux/align.h>
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
-#include <linux/errno.h>
 #include <linux/if_xdp.h>
 #include <linux/minmax.h>
 #include <linux/overflow.h>
@@ -158,8 +157,8 @@ xsk_tx_span_write_four(struct xsk_tx_span_regs *regs, xsk_tx_write_t write,
 }
 
 /* Internal to xsk_tx_span_write(): all descriptors, four at a time, or the up
- * to three that are left then. Not one function, so that the first loop has
- * all registers.
+ * to three that are left then. Called once for each: with both loops in one
+ * function, the first one would not have all registers.
  */
 static __always_inline u32
 __xsk_tx_span_write(const struct xsk_tx_span *span,

@@ -2,6 +2,7 @@
 #ifndef _NET_XSK_TX_WAKEUP_H
 #define _NET_XSK_TX_WAKEUP_H
 
+#include <asm/barrier.h>
 #include <linux/netdevice.h>
 #include <linux/types.h>
 #include <net/xdp_sock_drv.h>
@@ -46,10 +47,13 @@ static inline bool xsk_tx_is_polled(struct xsk_buff_pool *pool,
 static inline void xsk_tx_wakeup_begin(struct xsk_buff_pool *pool,
 				       const struct napi_struct *napi)
 {
-	if (xsk_tx_is_polled(pool, napi))
+	if (xsk_tx_is_polled(pool, napi)) {
 		xsk_clear_tx_need_wakeup(pool);
-	else if (pool->uses_need_wakeup)
+	} else if (pool->uses_need_wakeup && !pool->tx_need_wakeup) {
 		xsk_set_tx_need_wakeup(pool);
+		/* As in xsk_tx_wakeup_arm(): the poll reads the Tx rings next */
+		smp_mb();
+	}
 }
 
 /**

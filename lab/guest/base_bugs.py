@@ -23,10 +23,10 @@ import xdp_program
 from bugs import run_bugs, shows
 from harness import SLOW, eventually
 from lib.py import cmd, ethtool, ip
-from netdev import links_up, one_queue, reachable, xdp_bench
+from netdev import links_up, one_queue, reachable, size_queues, xdp_bench
 from ports import ADDRESS, PEER_ADDRESS, nicsim, peer_namespace, peer_socket, plug, plug_peer
 from xdpsock import start_and_wait, stop
-from xsk import AF_XDP, CHUNK, LIBC, SOL_XDP, UMEM_REG, USE_SG, ZEROCOPY, Xsk
+from xsk import AF_XDP, CHUNK, LIBC, SLOTS, SOL_XDP, UMEM_REG, USE_SG, ZEROCOPY, Xsk
 
 IXGBE, I40E, JUMBO = 0, 1, 4  # ports with a generator
 
@@ -82,7 +82,7 @@ def completes_what_was_not_sent():
 def completes_fragments():
     """Patch 5: the fragments of a redirected packet are completed to the socket.
 
-    eth4 gets frames of 9000 bytes, three buffers each.
+    eth4 gets frames of 8000 bytes, three buffers each.
     """
     frames = 10
     for interface, program in ("eth1", "drop"), ("eth4", "to_eth1"):
@@ -103,6 +103,43 @@ def completes_fragments():
         ip(f"link set {interface} xdpdrv off")
         ip(f"link set {interface} mtu 1500")
     shows(completed, "completions of frames that were not sent")
+
+
+def stalls_after_fragments():
+    """Patch 48: ixgbe waits for a report of each descriptor of a redirected packet.
+
+    What eth4 redirects has two buffers, of which the device reports the last. It goes to the
+    ring of the CPU that eth4 is polled on: each of them has a socket.
+    """
+    frames = 10
+    size_queues("eth0", 2, 512)
+    one_queue("eth4", 512)
+    for interface, program, mtu in ("eth0", "drop", 3000), ("eth4", "to_eth0", 8000):
+        ip(f"link set {interface} mtu {mtu}")
+        ip(f"link set {interface} xdpdrv object {xdp_program.FRAGS} program {program}")
+        ip(f"link set {interface} promisc on up")
+    sockets = [Xsk("eth0", queue, rings=("fill", "completion", "rx", "tx")) for queue in range(2)]
+    links_up("eth0", "eth4")
+    sent = nicsim.sent(IXGBE)
+    nicsim.start(JUMBO, frames)
+    eventually("packets", lambda: nicsim.sent(IXGBE) - sent == frames)
+    for xsk in sockets:
+        xsk.tx.put_frames([(SLOTS + i) * CHUNK for i in range(frames)])
+        xsk.kick()
+    eventually("frames of the sockets", lambda: nicsim.sent(IXGBE) - sent == 3 * frames)
+    # The device writes completions back a little later
+    for _ in range(2):
+        time.sleep(0.5)
+        for xsk in sockets:
+            xsk.kick()
+    completed = [xsk.completion.producer for xsk in sockets]
+    for xsk in sockets:
+        xsk.close()
+    for interface in "eth0", "eth4":
+        ip(f"link set {interface} xdpdrv off")
+        ip(f"link set {interface} mtu 1500")
+    one_queue("eth0", 512)
+    shows(completed != 2 * [frames], f"completions of {frames} frames each: {completed}")
 
 
 def asks_for_wakeups():
@@ -224,6 +261,7 @@ TESTS = (
     ("ixgbe receives a frame twice after a full ring", received_twice),
     ("i40e completes frames that a socket did not send", completes_what_was_not_sent),
     ("i40e completes fragments that a socket did not send", completes_fragments),
+    ("ixgbe stalls after a packet of several buffers", stalls_after_fragments),
     ("i40e asks for a wakeup at the end of the Rx ring", asks_for_wakeups),
     ("i40e takes the status of a filter for a frame", loses_after_filter),
 )

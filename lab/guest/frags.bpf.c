@@ -10,6 +10,16 @@ int to_eth1(struct xdp_md *ctx)
 	return bpf_redirect(ctx->ingress_ifindex - 3, 0);
 }
 
+/* From eth4 to eth0, of a buffer of 3072 bytes and the next one 2800 bytes */
+SEC("xdp.frags")
+int to_eth0(struct xdp_md *ctx)
+{
+	if (bpf_xdp_adjust_head(ctx, 2000) ||
+	    bpf_xdp_adjust_tail(ctx, 2800 - bpf_xdp_get_buff_len(ctx)))
+		return XDP_ABORTED;
+	return bpf_redirect(ctx->ingress_ifindex - 4, 0);
+}
+
 SEC("xdp.frags")
 int drop(struct xdp_md *ctx)
 {

@@ -12,7 +12,7 @@ source "$(dirname "$0")/lib.sh"
 TIMEOUT=1500
 [[ $KERNEL == patched ]] || TIMEOUT=1800
 
-wires=(--wire cable:2-3 --wire "gen:4,size=9000,start=off")
+wires=(--wire cable:2-3 --wire "gen:4,size=8000,start=off")
 for port in 0 1; do
 	wires+=(--wire "gen:$port,size=imix,flows=16,start=off" --wire "sink:$port,verify")
 done
@@ -88,7 +88,7 @@ bugs() {
 
 run() {
 	if [[ -z ${PATCHED_ONLY:-} ]]; then
-		label base boot base 'twice|did not send|wakeup|RTNL'
+		label base boot base 'twice|did not send|several buffers|wakeup|RTNL'
 		label base crashes
 		label base bugs_i40e base 'MTU that'
 		label base bugs_ixgbe base 'leaks'

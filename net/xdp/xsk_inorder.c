@@ -181,7 +181,7 @@ u32 xsk_inorder_prefix(unsigned long *finished, u32 mask, u32 done)
 /**
  * xsk_inorder_setsockopt() - request or withdraw XDP_TX_INORDER
  * @xs: the socket
- * @optval: int, 0 or 1
+ * @optval: __u32, 0 or 1
  * @optlen: its size
  *
  * Return: 0; -EINVAL if @optval is neither, or has another size; -EBUSY after
@@ -216,7 +216,7 @@ int xsk_inorder_setsockopt(struct xdp_sock *xs, sockptr_t optval,
  * @optlen: receives the number of bytes copied
  * @len: size of the buffer
  *
- * Return: 0; -EINVAL if @len is less than that of an int; -EFAULT.
+ * Return: 0; -EINVAL if @len is less than that of a __u32; -EFAULT.
  */
 int xsk_inorder_getsockopt(struct xdp_sock *xs, char __user *optval,
 			   int __user *optlen, int len)

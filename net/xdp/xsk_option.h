@@ -7,8 +7,8 @@
 #include <linux/uaccess.h>
 
 /*
- * The structures of if_xdp_fastpath.h can grow: a new binary
- * works on an old kernel unless it uses a new field, and conversely.
+ * The structures of if_xdp_fastpath.h can grow: a new binary works on an old
+ * kernel unless it uses a new field, and conversely.
  */
 
 /**

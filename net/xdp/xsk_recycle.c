@@ -214,7 +214,7 @@ static void xsk_recycle_kick(struct xsk_recycle *recycle,
 	/* Before the wakeup: the poll may set it again */
 	WRITE_ONCE(to->recycle_low, false);
 	recycle->kicks++;
-	/* Another queue of the device is being set up, say: try again */
+	/* The driver may refuse it while another queue is set up: try again */
 	if (xsk_recycle_wakeup(to, XDP_WAKEUP_RX))
 		WRITE_ONCE(to->recycle_low, true);
 }
@@ -376,7 +376,7 @@ static void xsk_recycle_free(struct xsk_recycle *recycle,
 		addr = recycle->addrs[read++ & recycle->mask];
 		xskb = &pool->heads[addr >> pool->chunk_shift];
 		if (xsk_is_posted(xskb)) {
-			pool->recycle_duplicates++;
+			pool->recycle_duplicates += READ_ONCE(pool->recycle_check);
 			continue;
 		}
 		xp_free(xskb);

@@ -29,7 +29,7 @@
 static int xsk_recycle_refuse(const struct xdp_sock *tx_xs, int err,
 			      const char *why)
 {
-	/* The log is the host's, and a socket may be anybody's */
+	/* Only the initial user namespace may write to the kernel log */
 	if (ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN) && net_ratelimit())
 		netdev_info(tx_xs->dev, "AF_XDP socket of queue %u not paired: %s\n",
 			    tx_xs->queue_id, why);
@@ -204,7 +204,7 @@ void xsk_recycle_request(struct xsk_recycle *recycle, bool on, u32 entry)
 	smp_store_release(&recycle->request, recycle->request + 1);
 }
 
-/* -EAGAIN while a request has not reached its entry; the driver goes on */
+/* -EAGAIN while a request has not reached its entry; triggers a poll */
 static int xsk_recycle_settled(const struct xsk_buff_pool *pool)
 {
 	const struct xsk_recycle *recycle = pool->recycle;
@@ -313,7 +313,7 @@ static void xsk_recycle_unpair(struct xdp_sock *xs)
 	xsk_recycle_request(recycle, false, READ_ONCE(xs->tx->ring->producer));
 }
 
-/* What xsk_recycle_check() refuses and never changes needs no memory */
+/* Do not allocate for sockets that xsk_recycle_check() always refuses */
 static bool xsk_recycle_may_send(const struct xdp_sock *xs)
 {
 	return xs->tx && xs->zc && xsk_is_inorder(xs) && !xs->pool->unaligned;

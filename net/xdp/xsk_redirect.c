@@ -16,7 +16,7 @@
  * Chunks of this pool only, and aligned ones: xp_release() has to return the
  * buffer head of an unaligned chunk, and packets in other memory are copied.
  */
-static bool xsk_redirect_is_plain(const struct xdp_sock *xs,
+static bool xsk_redirect_is_cacheable(const struct xdp_sock *xs,
 				  const struct xdp_buff *xdp)
 {
 	return xdp->rxq->mem.type == MEM_TYPE_XSK_BUFF_POOL &&
@@ -29,13 +29,13 @@ static void xsk_redirect_aim(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs)
 {
 	struct xsk_queue *rx = xs->rx;
 	struct xdp_rxtx_ring *ring = (struct xdp_rxtx_ring *)rx->ring;
-	u32 place = rx->cached_prod & rx->ring_mask;
+	u32 index = rx->cached_prod & rx->ring_mask;
 
 	ctx->xs = xs;
 	ctx->base = xs->pool->addrs;
-	ctx->desc = &ring->desc[place];
+	ctx->desc = &ring->desc[index];
 	ctx->prod = &rx->cached_prod;
-	ctx->room = xskq_prod_nb_free(rx, rx->nentries - place);
+	ctx->room = xskq_prod_nb_free(rx, rx->nentries - index);
 	ctx->max_len = xs->sg ? U32_MAX :
 				__xsk_pool_get_rx_frame_size(xs->pool);
 }
@@ -61,7 +61,7 @@ int xsk_map_redirect_ctx(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs,
 	ctx->xs = NULL;
 
 	err = __xsk_map_redirect(xs, xdp);
-	if (!err && xsk_redirect_is_plain(xs, xdp))
+	if (!err && xsk_redirect_is_cacheable(xs, xdp))
 		xsk_redirect_aim(ctx, xs);
 
 	return err;

@@ -55,6 +55,7 @@ static u32 xsk_refill_next_fill(struct xsk_buff_pool *pool,
 u32 xsk_refill_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 		    u32 max)
 {
+	/* One at a time: xsk_buff_alloc() may skip invalid addresses */
 	if (unlikely(pool->unaligned || dma_dev_need_sync(pool->dev)))
 		return xsk_refill_next_buff(span, xsk_refill_available(pool));
 	if (unlikely(pool->free_list_cnt))

@@ -12,7 +12,7 @@
 #include "xsk_queue.h"
 #include "xsk_recycle.h"
 
-static bool xsk_tx_pool_is_plain(const struct xsk_buff_pool *pool)
+static bool xsk_tx_pool_has_spans(const struct xsk_buff_pool *pool)
 {
 	return !pool->unaligned && !pool->tx_metadata_len &&
 	       !READ_ONCE(pool->reclaim_descs) &&
@@ -60,7 +60,7 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	struct xdp_sock *xs;
 	u32 room = max;
 
-	if (!xsk_tx_pool_is_plain(pool))
+	if (!xsk_tx_pool_has_spans(pool))
 		return -EOPNOTSUPP;
 
 	/* A poll is an RCU read section: xsk_unbind_dev() waits for it */

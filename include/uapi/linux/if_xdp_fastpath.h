@@ -9,9 +9,9 @@
  * fields are zero, and fails with E2BIG if a field that the kernel does not
  * know is not zero. getsockopt() copies what fits and returns its size.
  *
- * Numbers are chosen not to collide with if_xdp.h, which counts up from 1:
- * options and netlink attributes start at 256, bits in words that if_xdp.h
- * owns are allocated from the top.
+ * Numbers do not collide with those of if_xdp.h and xdp_diag.h, which count up:
+ * options and netlink attributes start at 256, and bits of xdiag_show are
+ * allocated from the top.
  */
 #ifndef _UAPI_LINUX_IF_XDP_FASTPATH_H
 #define _UAPI_LINUX_IF_XDP_FASTPATH_H
@@ -142,10 +142,11 @@ enum {
  * ring while it polls the queue. User space therefore needs a full memory
  * barrier between its store to the producer index and its load of the flag.
  *
- * All Tx sockets of a queue complete in the same way; bind() of a socket that
- * does not fails with EPROTOTYPE. Sockets of other queues may differ, also if
- * they share the umem. setsockopt() fails with EBUSY after bind(), and with
- * EINVAL for values other than 0 and 1.
+ * All Tx sockets of a queue complete in the same way, else bind() fails with
+ * EPROTOTYPE. Sockets of other queues may differ, also if they share the umem.
+ * bind() fails with ENOMEM if the Tx ring has more than 2^24 entries.
+ * setsockopt() fails with EBUSY after bind(), and with EINVAL for values other
+ * than 0 and 1.
  */
 
 /*

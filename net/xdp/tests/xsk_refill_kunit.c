@@ -95,7 +95,9 @@ static void xsk_refill_skips_invalid(struct kunit *test)
 		.next_to_use = FIRST,
 	};
 
+#ifdef CONFIG_DMA_NEED_SYNC
 	queue->dev.dma_skip_sync = true;
+#endif
 	xsk_refill_pool(test, pool, &queue->dev);
 	xsk_refill_fill(pool, p);
 

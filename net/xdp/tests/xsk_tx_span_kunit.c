@@ -7,7 +7,7 @@
 #define CHUNK	2048
 #define PAGES	4
 #define COUNT	11	/* no multiple of the batch of the loop */
-#define SLOTS	16	/* of a Tx ring and of a device ring */
+#define ENTRIES	16	/* of a Tx ring and of a device ring */
 
 struct xsk_tx_span_written {
 	dma_addr_t dma;
@@ -28,7 +28,7 @@ struct xsk_tx_span_fixture {
 struct xsk_tx_span_param {
 	const char *name;
 	struct xdp_desc desc;
-	bool plain;
+	bool valid;
 };
 
 static const struct xsk_tx_span_param xsk_tx_span_params[] = {
@@ -121,17 +121,17 @@ static void xsk_tx_span_expect(struct kunit *test,
 	KUNIT_EXPECT_EQ(test, f->ring.bytes, bytes);
 }
 
-/* A descriptor that is not plain ends the span, at any position */
-static void xsk_tx_span_plain(struct kunit *test)
+/* A descriptor that is invalid or has options ends the span, at any position */
+static void xsk_tx_span_stops(struct kunit *test)
 {
 	const struct xsk_tx_span_param *param = test->param_value;
 	struct xsk_tx_span_fixture *f;
-	u32 place, count;
+	u32 index, count;
 
-	for (place = 0; place < COUNT; place++) {
+	for (index = 0; index < COUNT; index++) {
 		f = xsk_tx_span_make(test);
-		f->desc[place] = param->desc;
-		count = param->plain ? COUNT : place;
+		f->desc[index] = param->desc;
+		count = param->valid ? COUNT : index;
 		KUNIT_EXPECT_EQ(test, xsk_tx_span_run(f), count);
 		xsk_tx_span_expect(test, f, count);
 	}
@@ -157,12 +157,12 @@ static void xsk_tx_span_not_recorded(struct kunit *test)
 /* A queue with a socket that has written @count descriptors to its Tx ring */
 static struct xsk_kunit_queue *xsk_tx_span_queue(struct kunit *test, u32 count)
 {
-	struct xsk_kunit_queue *queue = xsk_kunit_queue(test, 1, SLOTS);
+	struct xsk_kunit_queue *queue = xsk_kunit_queue(test, 1, ENTRIES);
 
 #ifdef CONFIG_DMA_NEED_SYNC
 	queue->dev.dma_skip_sync = true;
 #endif
-	xsk_kunit_ring(test, &queue->cq, SLOTS);
+	xsk_kunit_ring(test, &queue->cq, ENTRIES);
 	queue->tx[0].ring->producer = count;
 	queue->pool.cq = &queue->cq;
 	queue->pool.dev = &queue->dev;
@@ -184,29 +184,29 @@ static void xsk_tx_span_counts_empty(struct kunit *test)
 	struct xsk_tx_dev_ring ring;
 	u32 count, next, empty;
 
-	for (count = 0; count < SLOTS; count++) {
-		for (next = 0; next < SLOTS; next++) {
+	for (count = 0; count < ENTRIES; count++) {
+		for (next = 0; next < ENTRIES; next++) {
 			queue = xsk_tx_span_queue(test, count);
 			if (dma_dev_need_sync(&queue->dev))
 				kunit_skip(test, "DMA needs syncs");
 			ring = (struct xsk_tx_dev_ring){
-				.count = SLOTS, .next = next, .room = SLOTS / 2,
+				.count = ENTRIES, .next = next, .room = ENTRIES / 2,
 			};
 			rcu_read_lock();
 			xsk_tx_spans(&queue->pool, &ring, xsk_tx_span_take_all,
 				     true);
 			rcu_read_unlock();
-			empty = count < SLOTS / 2;
+			empty = count < ENTRIES / 2;
 			KUNIT_EXPECT_EQ(test, queue->tx[0].queue_empty_descs,
 					empty);
 			KUNIT_EXPECT_EQ(test, ring.room,
-					SLOTS / 2 - min(count, SLOTS / 2));
+					ENTRIES / 2 - min(count, ENTRIES / 2));
 		}
 	}
 }
 
 static struct kunit_case xsk_tx_span_cases[] = {
-	KUNIT_CASE_PARAM(xsk_tx_span_plain, xsk_tx_span_gen_params),
+	KUNIT_CASE_PARAM(xsk_tx_span_stops, xsk_tx_span_gen_params),
 	KUNIT_CASE(xsk_tx_span_not_recorded),
 	KUNIT_CASE(xsk_tx_span_counts_empty),
 	{}

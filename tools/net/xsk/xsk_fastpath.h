@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <linux/if_xdp.h>
 #include <linux/if_xdp_fastpath.h>
 
 #ifndef SOL_XDP

@@ -27,10 +27,10 @@ static __always_inline u64 i40e_xsk_read(void *desc, void *bufs, size_t index,
 {
 	union i40e_rx_desc *rx_desc = &((union i40e_rx_desc *)desc)[index];
 	u64 qword = le64_to_cpu(READ_ONCE(rx_desc->wb.qword1.status_error_len));
-	/* The bits above the length are zero: headers are not split */
+	/* Above the length is only SPH, which marks the status of a filter */
 	u64 len = qword >> I40E_RXD_QW1_LENGTH_PBUF_SHIFT;
 
-	/* Zero: not written back, or the status of a filter */
+	/* Zero: not written back. The status of a filter exceeds max_len. */
 	if (len - 1 >= max_len || !(qword & BIT(I40E_RX_DESC_STATUS_EOF_SHIFT)))
 		return 0;
 

@@ -10,7 +10,8 @@
 #include "i40e_txrx_common.h"
 #include "i40e_xsk.h"
 
-static void i40e_xsk_write(void *desc, size_t index, dma_addr_t dma, u32 len)
+static __always_inline void i40e_xsk_write_tx(void *desc, size_t index,
+					      dma_addr_t dma, u32 len)
 {
 	struct i40e_tx_desc *tx_desc = (struct i40e_tx_desc *)desc + index;
 
@@ -23,7 +24,7 @@ static void i40e_xsk_write(void *desc, size_t index, dma_addr_t dma, u32 len)
 static noinline u32 i40e_xsk_write_span(const struct xsk_tx_span *span,
 					struct xsk_tx_dev_ring *ring)
 {
-	return xsk_tx_span_write(span, ring, i40e_xsk_write);
+	return xsk_tx_span_write(span, ring, i40e_xsk_write_tx);
 }
 
 /**

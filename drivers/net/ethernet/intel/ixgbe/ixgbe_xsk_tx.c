@@ -13,7 +13,8 @@
 #include "ixgbe.h"
 #include "ixgbe_txrx_common.h"
 
-static void ixgbe_xsk_write(void *desc, size_t index, dma_addr_t dma, u32 len)
+static __always_inline void ixgbe_xsk_write_tx(void *desc, size_t index,
+					       dma_addr_t dma, u32 len)
 {
 	const u32 cmd = IXGBE_ADVTXD_DTYP_DATA | IXGBE_ADVTXD_DCMD_DEXT |
 			IXGBE_ADVTXD_DCMD_IFCS | IXGBE_TXD_CMD_EOP;
@@ -29,7 +30,7 @@ static void ixgbe_xsk_write(void *desc, size_t index, dma_addr_t dma, u32 len)
 static noinline u32 ixgbe_xsk_write_span(const struct xsk_tx_span *span,
 					 struct xsk_tx_dev_ring *ring)
 {
-	return xsk_tx_span_write(span, ring, ixgbe_xsk_write);
+	return xsk_tx_span_write(span, ring, ixgbe_xsk_write_tx);
 }
 
 /* Transmit descriptors that spans do not support, one by one */
@@ -43,7 +44,7 @@ static void ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
 	while (ring->room && xsk_tx_peek_desc(pool, &desc)) {
 		dma = xsk_buff_raw_get_dma(pool, desc.addr);
 		xsk_buff_raw_dma_sync_for_device(pool, dma, desc.len);
-		ixgbe_xsk_write(ring->desc, ring->next, dma, desc.len);
+		ixgbe_xsk_write_tx(ring->desc, ring->next, dma, desc.len);
 		if (++ring->next == ring->count)
 			ring->next = 0;
 		ring->bytes += desc.len;
