@@ -261,7 +261,7 @@ TESTS = (
     ("ixgbe receives a frame twice after a full ring", received_twice),
     ("i40e completes frames that a socket did not send", completes_what_was_not_sent),
     ("i40e completes fragments that a socket did not send", completes_fragments),
-    ("ixgbe stalls after a packet of several buffers", stalls_after_fragments),
+    ("ixgbe stalls after a multi-buffer packet", stalls_after_fragments),
     ("i40e asks for a wakeup at the end of the Rx ring", asks_for_wakeups),
     ("i40e takes the status of a filter for a frame", loses_after_filter),
 )

@@ -17,7 +17,7 @@
  * buffer head of an unaligned chunk, and packets in other memory are copied.
  */
 static bool xsk_redirect_is_cacheable(const struct xdp_sock *xs,
-				  const struct xdp_buff *xdp)
+				      const struct xdp_buff *xdp)
 {
 	return xdp->rxq->mem.type == MEM_TYPE_XSK_BUFF_POOL &&
 	       container_of(xdp, struct xdp_buff_xsk, xdp)->pool == xs->pool &&
