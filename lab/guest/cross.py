@@ -10,8 +10,8 @@ import contextlib
 import itertools
 
 from harness import eventually, run_cases
-from lib.py import cmd
-from netdev import links_up, one_queue, xdp_bench
+from lib.py import cmd, ksft_eq
+from netdev import links_up, one_queue, xdp_bench, xsk_features
 from ports import ADDRESS, nicsim, peer_namespace, plug, plug_peer, serving, works, works_at_mtu
 from xdpsock import start_and_wait, stop
 
@@ -64,6 +64,13 @@ def sockets(how, busy):
         assert result["rx_packets"] == result["tx_packets"] == ROUNDS * FRAMES, result
 
 
+def features():
+    """Each device reports which options of the fast path work on it."""
+    every = {"attach", "tx-inorder", "recycle"}
+    for interface, expected in ("eth0", every), ("eth2", every), ("lo", {"tx-inorder"}):
+        ksft_eq(xsk_features(interface), expected, interface)
+
+
 def cable(mtu):
     """Ping and TCP between the two."""
     works()
@@ -82,6 +89,7 @@ def set_up():
 def tests():
     """Yield name, function and arguments of the tests."""
     there, back = (I40E, IXGBE), (IXGBE, I40E)
+    yield "xsk-features of netdev-genl", features
     for mtu in 1500, 9000:
         yield f"cable, MTU {mtu}", cable, mtu
     yield "XDP_REDIRECT from i40e to ixgbe", redirected, there

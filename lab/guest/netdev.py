@@ -12,8 +12,13 @@ import subprocess
 from pathlib import Path
 
 from harness import PATIENCE, SLOW, eventually
-from lib.py import cmd, ethtool, ip
+from lib.py import NetdevFamily, cmd, ethtool, ip
 from peer import PEER_PORT, exactly
+
+
+def xsk_features(interface):
+    """Return the names of the AF_XDP features that netdev-genl reports for an interface."""
+    return NetdevFamily().dev_get({"ifindex": socket.if_nametoindex(interface)})["xsk-features"]
 
 
 def flow_control(interface, **where):
