@@ -9,6 +9,7 @@ contestants on i40e and ixgbe. Lines that begin with `# ` are not sent.
 import json
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
@@ -35,7 +36,9 @@ def patches(name, needs, sections):
     numbers = ranges(sections)
     text = "Patches {} to {} of the whole series".format(*numbers[name])
     listed = ", ".join("{} ({} to {})".format(need, *numbers[need]) for need in needs)
-    return text + (f";\nneeds {listed}.\n" if needs else "; needs no other patch.\n")
+    if not needs:
+        return f"{text}; needs no other patch.\n"
+    return f"{text};\n{textwrap.fill(f'needs {listed}.', 72, break_on_hyphens=False)}\n"
 
 
 def bench(name, workloads, contestants, repo):

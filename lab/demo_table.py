@@ -11,7 +11,7 @@ import sys
 from itertools import zip_longest
 from pathlib import Path
 
-HEADINGS = ("socket by", "way", "sent", "received", "lost", "bytes equal", "runs on the device",
+HEADINGS = ("socket by", "way", "sent", "received", "lost", "bytes equal", "programs of the device",
             "XSKMAPs")
 HOW = {"attach": ("XDP_ATTACH", "veth, copy"), "xskmap": ("program + XSKMAP", "veth, copy"),
        **{driver: ("XDP_ATTACH", f"{driver}, zero-copy, back out")

@@ -4,7 +4,8 @@
 # per mail in patches/) and out/linux-base (the base alone).
 #
 # The base is the one that BASE pins, or the tree that KSRC=/path names. Work in
-# out/linux that is not in the repository yet is never overwritten.
+# out/linux that is not in the repository yet is not overwritten, unless with --force.
+# --allow-drift accepts 3-way merges and less context.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"

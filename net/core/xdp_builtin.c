@@ -8,9 +8,10 @@
  * it, and it is reinstated when that one is detached. No request for a regular
  * program fails because of it, unless the driver refuses to detach it.
  *
- * One regular program runs at a time, in generic or native mode. The mode of
- * the built-in program is chosen by its users. Offloaded programs run on the
- * device and are not affected.
+ * Users attach one regular program at a time, in generic or native mode; that of
+ * a master may run beside one in generic mode. The mode of the built-in program
+ * is chosen by its users. Offloaded programs run on the device and are not
+ * affected.
  *
  * A master such as a bond propagates its program to its ports, past
  * dev->xdp_state of the port. It is a regular program of the port here.

@@ -511,7 +511,7 @@ int xsk_attach_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 }
 
 /**
- * xsk_attach_getsockopt() - features of the kernel, state of the attachment
+ * xsk_attach_getsockopt() - get the features of the kernel or the attach state
  * @xs: the socket
  * @optname: XDP_FASTPATH_FEATURES or XDP_ATTACH
  * @optval: the user's buffer

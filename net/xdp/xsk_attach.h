@@ -9,10 +9,10 @@
 #include <net/xdp_sock.h>
 
 /**
- * struct xsk_attach_choice - in which mode to run the built-in program
- * @mode: what to try first
- * @fallback: generic mode will do where @mode is refused
- * @reason: XDP_ATTACH_R_*: why there is none, or what was fallen back from
+ * struct xsk_attach_choice - mode of the built-in program
+ * @mode: mode to try first
+ * @fallback: generic mode is acceptable if @mode is refused
+ * @reason: XDP_ATTACH_R_* of the failure or of the fallback
  */
 struct xsk_attach_choice {
 	enum bpf_xdp_mode mode;

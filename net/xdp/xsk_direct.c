@@ -56,7 +56,7 @@ bool xsk_direct_begin(struct xsk_direct *direct, const struct bpf_prog *prog,
 		return false;
 
 	xs = xsk_direct_socket(rxq);
-	/* A socket bound before the pool was set up has another one */
+	/* A socket that was bound before @pool was set up has another pool */
 	if (!xs || xs->pool != pool)
 		return false;
 

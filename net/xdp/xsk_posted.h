@@ -9,7 +9,7 @@
 /*
  * XDP_RECYCLE_F_CHECK: chunks that are posted to the device are marked, so that
  * a second address of the same chunk is refused. Polls of the Rx queue call
- * this.
+ * these functions.
  */
 
 /*

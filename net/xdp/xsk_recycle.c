@@ -133,7 +133,7 @@ bool xsk_recycle_record(struct xsk_buff_pool *pool,
 }
 
 /**
- * xsk_recycle_excess() - number of chunks above the limit
+ * xsk_recycle_excess() - get the number of chunks above the limit
  * @recycle: the recycling state of the Tx queue
  * @count: number of chunks to publish
  *

@@ -36,9 +36,10 @@ struct xsk_refill_span;
  * @recycled: number of chunks that it accepted
  *
  * read <= published <= recorded <= read + entries. The Tx queue's polls write
- * @applied to @published, the Rx queue's polls @read and @recycled; links and
- * requests are protected by recycle_lock of the umem. Each index has one
- * writer, so the two queues can be polled on different CPUs without a lock.
+ * the members from @applied to @published, the Rx queue's polls @read and
+ * @recycled; links and requests are protected by recycle_lock of the umem. Each
+ * index has one writer, so the two queues can be polled on different CPUs without
+ * a lock.
  */
 struct xsk_recycle {
 	u64 *addrs;

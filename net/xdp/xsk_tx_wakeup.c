@@ -71,9 +71,7 @@ EXPORT_SYMBOL_GPL(xsk_tx_busy_polls);
 bool xsk_tx_wakeup_arm(struct xsk_buff_pool *pool)
 {
 	xsk_set_tx_need_wakeup(pool);
-	/* Pairs with the full barrier in user space, for example that in
-	 * xsk_fastpath__tx_needs_wakeup()
-	 */
+	/* Pairs with the full barrier in user space, see XDP_TX_INORDER */
 	smp_mb();
 	return !xsk_tx_arrived(pool);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Builds the AF_XDP samples: make -f samples/bpf/xdpsock.mk O=/where/to
-# Run it at the top of the repository, or of a kernel tree with the series applied.
+# Run it at the top of the kernel tree.
 # Needs libxdp and libbpf; the examples need neither.
 
 ifeq ($(O),)

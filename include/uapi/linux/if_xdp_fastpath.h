@@ -67,7 +67,8 @@
  * EEXIST	another attached socket uses the device in the other mode; or
  *		an upper device runs a program; or, with
  *		XDP_ATTACH_F_IF_NOEXIST, a regular program runs
- * or with the error of the driver that refused the program.
+ * or with the error of the driver that refused the program, or of the creation
+ * of the built-in program.
  */
 struct xdp_attach {
 	__u32 flags;
@@ -83,7 +84,7 @@ struct xdp_attach {
  */
 #define XDP_ATTACH_F_SKB_MODE	(1U << 0)	/* generic XDP */
 #define XDP_ATTACH_F_DRV_MODE	(1U << 1)	/* native XDP */
-/* Fail instead of waiting for a regular program to be detached */
+/* Fail if a regular program is attached: the socket would be shadowed */
 #define XDP_ATTACH_F_IF_NOEXIST	(1U << 2)
 /* Withdraw the option, before bind(). No other flag is allowed with it. */
 #define XDP_ATTACH_F_OFF	(1U << 3)
@@ -166,10 +167,10 @@ enum {
  * still pending go to the Rx queue, or to the next one that is paired.
  *
  * The Rx queue takes transmitted chunks before those of its fill ring. Pending
- * chunks belong to the kernel. Above the size of the Tx ring, further chunks go
- * to the completion ring; if there is none or it is full, they are pending as
- * well. bind() of another Tx socket on the queue fails with EBUSY until the
- * paired one is closed.
+ * chunks belong to the kernel. If more are pending than the Tx ring has entries,
+ * further ones go to the completion ring; if there is none or it is full, they
+ * are pending as well. bind() of another Tx socket on the queue fails with EBUSY
+ * until the paired one is closed.
  *
  * Two packets may be written to a chunk that user space posts twice, to Tx, to
  * the fill ring, or to both. With XDP_RECYCLE_F_CHECK the Rx queue refuses and

@@ -37,7 +37,7 @@ struct xsk_kunit_queue {
 	struct device dev;
 };
 
-/* A Tx ring, or a completion ring, whose entries are smaller */
+/* A ring of any kind: entries of a Tx ring are the largest */
 static inline void xsk_kunit_ring(struct kunit *test, struct xsk_queue *q,
 				  u32 entries)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Builds the selftests of the AF_XDP fast path without the rest of the BPF selftests:
 #   make -f tools/testing/selftests/bpf/xsk_fastpath.mk O=/where/to KTREE=/a/kernel
-# Run it at the top of the repository, or of a kernel tree that has the series.
+# Run it at the top of the kernel tree.
 # KTREE is any 6.12 kernel tree, for kselftest_harness.h. Needs clang, bpftool and
 # libbpf. The tests, except xsk_fuzz --unprivileged, run as root and use ip, tc,
 # ethtool, bpftool, nsenter, xdp-loader.

@@ -15,10 +15,8 @@
  * is the number of packets of the longer tests.
  */
 #define _GNU_SOURCE
-#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 

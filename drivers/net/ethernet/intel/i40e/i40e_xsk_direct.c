@@ -22,6 +22,7 @@ static struct xsk_rx_ring i40e_xsk_ring(const struct i40e_ring *rx_ring)
 	};
 }
 
+/* Length and status are in one quadword, which is read once */
 static __always_inline u64 i40e_xsk_read(void *desc, void *bufs, size_t index,
 					 u64 max_len, struct xdp_buff **xdp)
 {
