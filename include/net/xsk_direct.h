@@ -95,14 +95,6 @@ struct xsk_direct_regs {
 	u32 bytes;
 };
 
-/* Internal to xsk_direct_read() */
-static __always_inline void xsk_direct_advance(struct xsk_direct_regs *regs,
-					       size_t count)
-{
-	regs->desc += count;
-	regs->next += count;
-}
-
 /* Internal to xsk_direct_read(): returns false if there is no packet @i */
 static __always_inline bool
 xsk_direct_read_one(struct xsk_direct_regs *regs, size_t i,
@@ -156,7 +148,7 @@ __xsk_direct_read(struct xsk_direct *direct, const struct xsk_rx_ring *ring,
 				     (four ? ALIGN_DOWN(count, 4) : count);
 	size_t got, step = four ? 4 : 1;
 
-	for (; regs.desc != end; xsk_direct_advance(&regs, step)) {
+	for (; regs.desc != end; regs.desc += step, regs.next += step) {
 		got = four ? xsk_direct_read_four(&regs, read) :
 			     xsk_direct_read_one(&regs, 0, read);
 		if (got < step) {

@@ -172,14 +172,6 @@ struct xsk_refill_regs {
 	size_t next;
 };
 
-/* Internal to xsk_refill_post() */
-static __always_inline void xsk_refill_advance(struct xsk_refill_regs *regs,
-					       size_t count)
-{
-	regs->addrs += count;
-	regs->next += count;
-}
-
 /* Internal to xsk_refill_post(): returns false if address @i is invalid */
 static __always_inline bool
 xsk_refill_post_one(const struct xsk_refill_regs *regs, size_t i,
@@ -234,7 +226,7 @@ __xsk_refill_post(const struct xsk_refill_span *span,
 	const u64 *end = span->addrs + (four ? ALIGN_DOWN(count, 4) : count);
 	size_t got, step = four ? 4 : 1;
 
-	for (; regs.addrs != end; xsk_refill_advance(&regs, step)) {
+	for (; regs.addrs != end; regs.addrs += step, regs.next += step) {
 		got = four ? xsk_refill_post_four(&regs, write, user) :
 			     xsk_refill_post_one(&regs, 0, write, user);
 		if (got < step) {

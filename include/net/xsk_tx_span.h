@@ -132,16 +132,6 @@ xsk_tx_span_write_one(struct xsk_tx_span_regs *regs, size_t i,
 	return true;
 }
 
-/* Internal to xsk_tx_span_write() */
-static __always_inline void
-xsk_tx_span_advance(struct xsk_tx_span_regs *regs, size_t count, bool record)
-{
-	regs->desc += count;
-	regs->next += count;
-	if (record)
-		regs->done += count;
-}
-
 /* Internal to xsk_tx_span_write(): number of descriptors written, at most 4 */
 static __always_inline size_t
 xsk_tx_span_write_four(struct xsk_tx_span_regs *regs, xsk_tx_write_t write,
@@ -181,13 +171,15 @@ __xsk_tx_span_write(const struct xsk_tx_span *span,
 				     (four ? ALIGN_DOWN(count, 4) : count);
 	size_t got, step = four ? 4 : 1;
 
-	for (; regs.desc != end; xsk_tx_span_advance(&regs, step, record)) {
+	for (; regs.desc != end; regs.desc += step, regs.next += step) {
 		got = four ? xsk_tx_span_write_four(&regs, write, record) :
 			     xsk_tx_span_write_one(&regs, 0, write, record);
 		if (got < step) {
 			regs.desc += got;
 			break;
 		}
+		if (record)
+			regs.done += step;
 	}
 
 	ring->bytes += regs.bytes;

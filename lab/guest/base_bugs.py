@@ -11,24 +11,31 @@ eth2 and eth3, of i40e, the latter in a network namespace. eth4 (i40e) gets larg
 
 import contextlib
 import ctypes
+import fcntl
 import mmap
 import multiprocessing
+import os
 import signal
 import socket
 import struct
 import threading
 import time
+from pathlib import Path
 
 import xdp_program
 from bugs import run_bugs, shows
 from harness import SLOW, eventually
 from lib.py import cmd, ethtool, ip
 from netdev import links_up, one_queue, reachable, size_queues, xdp_bench
-from ports import ADDRESS, PEER_ADDRESS, nicsim, peer_namespace, peer_socket, plug, plug_peer
+from ports import ADDRESS, PEER, PEER_ADDRESS, nicsim, peer_namespace, peer_socket, plug, plug_peer
 from xdpsock import start_and_wait, stop
 from xsk import AF_XDP, CHUNK, LIBC, SLOTS, SOL_XDP, UMEM_REG, USE_SG, ZEROCOPY, Xsk
 
 IXGBE, I40E, JUMBO = 0, 1, 4  # ports with a generator
+VETH_ADDRESS, VETH_PEER_ADDRESS = "198.51.100.1", "198.51.100.2"
+SO_BUSY_POLL, SO_PREFER_BUSY_POLL = 46, 69
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+TRACING = Path("/sys/kernel/tracing")
 
 
 def received_twice():
@@ -256,8 +263,84 @@ def pins_with_rtnl():
     shows(not changes, "RTNL was held until the umem was registered")
 
 
+def busy_polls():
+    """Busy poll the NAPI instance that the last datagram came from, without end."""
+    os.sched_setaffinity(0, {0})
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind((VETH_ADDRESS, 9))
+        receiver.connect((VETH_PEER_ADDRESS, 9))
+        for option, value in (SO_BUSY_POLL, 20), (SO_PREFER_BUSY_POLL, 1):
+            receiver.setsockopt(socket.SOL_SOCKET, option, value)
+        while True:
+            LIBC.recv(receiver.fileno(), None, 0, socket.MSG_DONTWAIT)
+
+
+@contextlib.contextmanager
+def busy_polled_veth(name):
+    """Have a veth device with a program, and so with NAPI, which CPU 0 busy polls."""
+    ip(f"link add {name} numrxqueues 1 numtxqueues 1 type veth "
+       f"peer {name} netns {PEER.name} numrxqueues 1 numtxqueues 1")
+    ip(f"link set {name} xdpdrv object {xdp_program.FRAGS} program pass")
+    for address, host in (VETH_ADDRESS, None), (VETH_PEER_ADDRESS, PEER):
+        ip(f"addr add {address}/24 dev {name}", host=host)
+        ip(f"link set {name} up", host=host)
+    for setting, value in ("napi_defer_hard_irqs", 1), ("gro_flush_timeout", 10 ** 10):
+        Path("/sys/class/net", name, setting).write_text(str(value))
+    poller = multiprocessing.Process(target=busy_polls)
+    poller.start()
+    try:
+        yield
+    finally:
+        poller.kill()
+        poller.join()
+        ip(f"link del {name}")
+
+
+@contextlib.contextmanager
+def slow_timers():
+    """Delay each start of a timer by the time that a stack trace takes."""
+    probe = TRACING / "events/kprobes/slow"
+    (TRACING / "kprobe_events").write_text("p:slow hrtimer_start_range_ns")
+    (probe / "trigger").write_text("stacktrace")
+    (probe / "enable").write_text("1")
+    try:
+        yield
+    finally:
+        (probe / "enable").write_text("0")
+        (probe / "trigger").write_text("!stacktrace")
+        (TRACING / "kprobe_events").write_text("")
+
+
+def starts_timer_late():
+    """Patch 49: a poll that ends while napi_disable() runs starts the NAPI timer after it.
+
+    The timer expires after ten seconds: /proc/timer_list has it when the device is down.
+    """
+    name, late, cpus = "veth_napi", False, os.sched_getaffinity(0)
+    with (busy_polled_veth(name), slow_timers(),
+          peer_socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
+          socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control):
+        def set_flags(flags):
+            fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH22x", name.encode(), flags))
+
+        os.sched_setaffinity(0, {1})
+        sender.bind((VETH_PEER_ADDRESS, 9))
+        for _ in range(1000):
+            for _ in range(3):  # the first one is received without busy polling
+                sender.sendto(b"", (VETH_ADDRESS, 9))
+                time.sleep(0.001)
+            set_flags(0)
+            late = "napi_watchdog" in Path("/proc/timer_list").read_text()
+            if late:
+                break
+            set_flags(IFF_UP)
+        os.sched_setaffinity(0, cpus)
+    shows(late, "the timer was started")
+
+
 TESTS = (
     ("RTNL waits for a umem to be pinned", pins_with_rtnl),
+    ("a NAPI timer starts after napi_disable()", starts_timer_late),
     ("ixgbe receives a frame twice after a full ring", received_twice),
     ("i40e completes frames that a socket did not send", completes_what_was_not_sent),
     ("i40e completes fragments that a socket did not send", completes_fragments),

@@ -6,6 +6,8 @@
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockptr.h>
+#include <net/netdev_rx_queue.h>
+#include <net/xdp.h>
 #include <net/xdp_sock.h>
 
 /**
@@ -45,17 +47,21 @@ void xsk_detach(struct xdp_sock *xs);
 void xsk_attach_release(struct xsk_buff_pool *pool);
 void xsk_attach_query(struct xdp_sock *xs, struct xdp_attach *attach);
 
-/* Only a socket that attaches needs the RTNL to be released */
-static inline void xsk_attach_lock(struct xdp_sock *xs)
+/* The socket attached to a queue, or NULL; valid until the poll ends, because
+ * xsk_unbind_dev() waits for it
+ */
+static __always_inline struct xdp_sock *
+xsk_attached(const struct xdp_rxq_info *rxq)
 {
-	if (xs->attach.requested)
-		rtnl_lock();
-}
+	/* A driver or a test run may have set an index outside of the array.
+	 * Entries of unused queues are NULL: see xsk_attach_check().
+	 */
+	if (unlikely(rxq->queue_index >= rxq->dev->num_rx_queues))
+		return NULL;
 
-static inline void xsk_attach_unlock(struct xdp_sock *xs)
-{
-	if (xs->attach.requested)
-		rtnl_unlock();
+	/* Pairs with rcu_assign_pointer() in xsk_attach_publish() */
+	return rcu_dereference_check(rxq->dev->_rx[rxq->queue_index].xsk,
+				     rcu_read_lock_bh_held());
 }
 
 #endif /* XSK_ATTACH_H_ */

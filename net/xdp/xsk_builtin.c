@@ -18,8 +18,6 @@
 #include <linux/sched/user.h>
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
-#include <net/netdev_rx_queue.h>
-#include <net/xdp.h>
 
 #include "xsk_attach.h"
 
@@ -43,26 +41,14 @@ int xsk_redirect_action(u64 flags)
 /* Set the redirect target to the attached socket, if there is one */
 static __always_inline bool xsk_redirect(const struct xdp_buff *xdp)
 {
-	const struct xdp_rxq_info *rxq = xdp->rxq;
+	struct xdp_sock *xs = xsk_attached(xdp->rxq);
 	struct bpf_redirect_info *ri;
-	struct xdp_sock *xs;
 
-	/* A driver or a test run may have set an index outside of the array.
-	 * Entries of unused queues are NULL: see xsk_attach_check().
-	 */
-	if (unlikely(rxq->queue_index >= rxq->dev->num_rx_queues))
-		return false;
-
-	/* Pairs with rcu_assign_pointer() in xsk_attach_publish(). The socket
-	 * is valid until the poll ends: xsk_unbind_dev() waits for it.
-	 */
-	xs = rcu_dereference_check(rxq->dev->_rx[rxq->queue_index].xsk,
-				   rcu_read_lock_bh_held());
 	if (!xs)
 		return false;
 
 	ri = bpf_net_ctx_get_ri();
-	ri->tgt_index = rxq->queue_index;
+	ri->tgt_index = xdp->rxq->queue_index;
 	ri->tgt_value = xs;
 	ri->map_id = 0;
 	ri->map_type = BPF_MAP_TYPE_XSKMAP;

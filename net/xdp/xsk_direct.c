@@ -7,23 +7,12 @@
  */
 #include <linux/bpf.h>
 #include <net/busy_poll.h>
-#include <net/netdev_rx_queue.h>
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_direct.h>
 
 #include "xsk_attach.h"
 #include "xsk_posted.h"
 #include "xsk_queue.h"
-
-static struct xdp_sock *xsk_direct_socket(const struct xdp_rxq_info *rxq)
-{
-	if (unlikely(rxq->queue_index >= rxq->dev->num_rx_queues))
-		return NULL;
-
-	/* Pairs with rcu_assign_pointer() in xsk_attach_publish() */
-	return rcu_dereference_check(rxq->dev->_rx[rxq->queue_index].xsk,
-				     rcu_read_lock_bh_held());
-}
 
 static void xsk_direct_set_desc(struct xsk_direct *direct)
 {
@@ -55,7 +44,7 @@ bool xsk_direct_begin(struct xsk_direct *direct, const struct bpf_prog *prog,
 	if (!xsk_is_builtin(prog) || pool->unaligned)
 		return false;
 
-	xs = xsk_direct_socket(rxq);
+	xs = xsk_attached(rxq);
 	/* A socket that was bound before @pool was set up has another pool */
 	if (!xs || xs->pool != pool)
 		return false;
@@ -90,16 +79,19 @@ u32 xsk_direct_span(struct xsk_direct *direct)
 EXPORT_SYMBOL_GPL(xsk_direct_span);
 
 /* Values that user space writes at the same time are to its own disadvantage */
-static void xsk_direct_sync(struct xsk_buff_pool *pool,
-			    const struct xdp_desc *desc, u32 count)
+static void xsk_direct_commit_slow(struct xsk_buff_pool *pool,
+				   const struct xdp_desc *desc, u32 count)
 {
+	struct xdp_buff_xsk *xskb;
 	u64 addr;
 
 	for (; count--; desc++) {
 		addr = READ_ONCE(desc->addr);
-		if (addr < pool->addrs_cnt)
-			xp_dma_sync_for_cpu(&pool->heads[addr >>
-							 pool->chunk_shift]);
+		if (addr >= pool->addrs_cnt)
+			continue;
+		xskb = &pool->heads[addr >> pool->chunk_shift];
+		xp_dma_sync_for_cpu(xskb);
+		xsk_unmark_posted(xskb);
 	}
 }
 
@@ -112,10 +104,9 @@ void xsk_direct_commit(struct xsk_direct *direct, u32 count)
 {
 	struct xsk_buff_pool *pool = direct->xs->pool;
 
-	if (unlikely(dma_dev_need_sync(pool->dev)))
-		xsk_direct_sync(pool, direct->desc, count);
-	if (unlikely(READ_ONCE(pool->recycle_check)))
-		xsk_unmark_posted(pool, direct->desc, count);
+	if (unlikely(dma_dev_need_sync(pool->dev) ||
+		     READ_ONCE(pool->recycle_check)))
+		xsk_direct_commit_slow(pool, direct->desc, count);
 
 	direct->xs->rx->cached_prod += count;
 	direct->room -= count;

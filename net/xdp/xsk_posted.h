@@ -50,22 +50,12 @@ static inline bool xsk_mark_posted(struct xsk_buff_pool *pool,
 }
 
 /**
- * xsk_unmark_posted() - clear the mark of delivered chunks
- * @pool: the pool
- * @desc: the first one of contiguous Rx ring entries; values that user space
- *	writes there at the same time are to its own disadvantage
- * @count: number of entries
+ * xsk_unmark_posted() - clear the mark of a delivered chunk
+ * @xskb: the buffer of the chunk
  */
-static inline void xsk_unmark_posted(struct xsk_buff_pool *pool,
-				     const struct xdp_desc *desc, u32 count)
+static inline void xsk_unmark_posted(struct xdp_buff_xsk *xskb)
 {
-	u64 addr;
-
-	for (; count--; desc++) {
-		addr = READ_ONCE(desc->addr);
-		if (addr < pool->addrs_cnt)
-			pool->heads[addr >> pool->chunk_shift].xdp.flags = 0;
-	}
+	xskb->xdp.flags = 0;
 }
 
 #endif /* XSK_POSTED_H_ */

@@ -174,16 +174,6 @@ static u32 xsk_recycle_spill(struct xsk_buff_pool *pool, u32 end, u32 count)
 	return count;
 }
 
-/* Spill a surplus before @end. Returns the number of chunks spilled. */
-static u32 xsk_recycle_reduce(struct xsk_buff_pool *pool, u32 end, u32 excess,
-			      const char *reason)
-{
-	u32 spilled = xsk_recycle_spill(pool, end, excess);
-
-	trace_xsk_recycle_spill(pool, excess, spilled, reason);
-	return spilled;
-}
-
 /**
  * xsk_recycle_wakeup() - trigger NAPI of a queue
  * @pool: its pool
@@ -255,13 +245,16 @@ void xsk_recycle_completed(struct xsk_buff_pool *pool, u32 count)
 	struct xsk_recycle *recycle = pool->recycle;
 	u32 published = recycle->published + count;
 	struct xsk_buff_pool *to;
-	u32 excess;
+	u32 excess, spilled;
 
 	to = rcu_dereference(recycle->to);
 	excess = to ? xsk_recycle_excess(recycle, count) : count;
-	if (unlikely(excess && pool->cq))
-		published -= xsk_recycle_reduce(pool, published, excess,
-						to ? "limit" : "no_pair");
+	if (unlikely(excess && pool->cq)) {
+		spilled = xsk_recycle_spill(pool, published, excess);
+		published -= spilled;
+		trace_xsk_recycle_spill(pool, excess, spilled,
+					to ? "limit" : "no_pair");
+	}
 
 	xsk_recycle_publish(recycle, to, published);
 }
@@ -312,18 +305,6 @@ static void xsk_recycle_see_fq(struct xsk_buff_pool *pool)
 	WRITE_ONCE(pool->recycle_fq, xsk_recycle_fq(pool));
 }
 
-static bool xsk_recycle_next_of(struct xsk_recycle *recycle,
-				struct xsk_refill_span *span, u32 max)
-{
-	u32 index = recycle->read & recycle->mask;
-
-	span->count = min3(max, xsk_recycle_available(recycle),
-			   recycle->mask + 1 - index);
-	span->addrs = &recycle->addrs[index];
-	span->recycle = recycle;
-	return span->count;
-}
-
 /**
  * xsk_recycle_next() - get contiguous addresses of paired Tx queues
  * @pool: pool of the Rx queue
@@ -337,12 +318,18 @@ bool xsk_recycle_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 		      u32 max)
 {
 	struct xsk_recycle *recycle;
+	u32 index;
 
 	span->user = false;
 	span->last = false;
 	span->slow = READ_ONCE(pool->recycle_check);
 	list_for_each_entry_rcu(recycle, &pool->recycle_from, node) {
-		if (xsk_recycle_next_of(recycle, span, max))
+		index = recycle->read & recycle->mask;
+		span->count = min3(max, xsk_recycle_available(recycle),
+				   recycle->mask + 1 - index);
+		span->addrs = &recycle->addrs[index];
+		span->recycle = recycle;
+		if (span->count)
 			return true;
 	}
 

@@ -473,18 +473,6 @@ static void xsk_recycle_query(const struct xdp_sock *xs,
 	}
 }
 
-static int xsk_recycle_getsockopt_stats(struct xdp_sock *xs,
-					char __user *optval,
-					int __user *optlen, int len)
-{
-	struct xdp_recycle_stats stats;
-
-	mutex_lock(&xs->mutex);
-	xsk_recycle_stats(xs, &stats);
-	mutex_unlock(&xs->mutex);
-	return xsk_put_option(optval, optlen, len, &stats, sizeof(stats));
-}
-
 /**
  * xsk_recycle_getsockopt() - get the state or the statistics of recycling
  * @xs: the socket
@@ -498,17 +486,22 @@ static int xsk_recycle_getsockopt_stats(struct xdp_sock *xs,
 int xsk_recycle_getsockopt(struct xdp_sock *xs, int optname,
 			   char __user *optval, int __user *optlen, int len)
 {
+	const bool want_stats = optname == XDP_RECYCLE_STATS;
 	struct xdp_recycle opt = { .fd = -1 };
-
-	if (optname == XDP_RECYCLE_STATS)
-		return xsk_recycle_getsockopt_stats(xs, optval, optlen, len);
+	struct xdp_recycle_stats stats;
 
 	mutex_lock(&xs->mutex);
-	if (xs->pool) {
+	if (want_stats) {
+		xsk_recycle_stats(xs, &stats);
+	} else if (xs->pool) {
 		mutex_lock(&xs->umem->recycle_lock);
 		xsk_recycle_query(xs, &opt);
 		mutex_unlock(&xs->umem->recycle_lock);
 	}
 	mutex_unlock(&xs->mutex);
+
+	if (want_stats)
+		return xsk_put_option(optval, optlen, len, &stats,
+				      sizeof(stats));
 	return xsk_put_option(optval, optlen, len, &opt, sizeof(opt));
 }

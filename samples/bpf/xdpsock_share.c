@@ -66,55 +66,33 @@ static int map_rings(struct xsk_share *share,
 	return err;
 }
 
-/* The fields that both ring types of libxdp have in common */
-struct ring_view {
-	__u32 *producer;
-	__u32 *consumer;
-	__u32 *flags;
-	void *desc;
-};
-
-static struct ring_view view(const struct xsk_share_map *map,
-			     const struct xdp_ring_offset *off)
-{
-	char *base = map->addr;
-
-	return (struct ring_view){
-		.producer = (__u32 *)(base + off->producer),
-		.consumer = (__u32 *)(base + off->consumer),
-		.flags = (__u32 *)(base + off->flags),
-		.desc = base + off->desc,
-	};
-}
-
-/* As in libxdp, cached_cons is ahead by the size of the ring */
-static void set_prod(struct xsk_ring_prod *ring, struct ring_view view,
-		     __u32 size)
+/* The rings are empty; as in libxdp, cached_cons is ahead by their size */
+static void set_prod(struct xsk_ring_prod *ring,
+		     const struct xsk_share_map *map,
+		     const struct xdp_ring_offset *off, __u32 size)
 {
 	*ring = (struct xsk_ring_prod){
-		.cached_prod = *view.producer,
-		.cached_cons = *view.consumer + size,
+		.cached_cons = size,
 		.mask = size - 1,
 		.size = size,
-		.producer = view.producer,
-		.consumer = view.consumer,
-		.ring = view.desc,
-		.flags = view.flags,
+		.producer = map->addr + off->producer,
+		.consumer = map->addr + off->consumer,
+		.ring = map->addr + off->desc,
+		.flags = map->addr + off->flags,
 	};
 }
 
-static void set_cons(struct xsk_ring_cons *ring, struct ring_view view,
-		     __u32 size)
+static void set_cons(struct xsk_ring_cons *ring,
+		     const struct xsk_share_map *map,
+		     const struct xdp_ring_offset *off, __u32 size)
 {
 	*ring = (struct xsk_ring_cons){
-		.cached_prod = *view.producer,
-		.cached_cons = *view.consumer,
 		.mask = size - 1,
 		.size = size,
-		.producer = view.producer,
-		.consumer = view.consumer,
-		.ring = view.desc,
-		.flags = view.flags,
+		.producer = map->addr + off->producer,
+		.consumer = map->addr + off->consumer,
+		.ring = map->addr + off->desc,
+		.flags = map->addr + off->flags,
 	};
 }
 
@@ -124,15 +102,12 @@ static void set_rings(struct xsk_share *share,
 {
 	const struct xsk_share_map *maps = share->maps;
 
-	set_prod(rings->fill, view(&maps[SHARE_FILL], &off->fr),
-		 rings->fill_size);
-	set_cons(rings->comp, view(&maps[SHARE_COMP], &off->cr), rings->size);
+	set_prod(rings->fill, &maps[SHARE_FILL], &off->fr, rings->fill_size);
+	set_cons(rings->comp, &maps[SHARE_COMP], &off->cr, rings->size);
 	if (rings->rx)
-		set_cons(rings->rx, view(&maps[SHARE_RX], &off->rx),
-			 rings->size);
+		set_cons(rings->rx, &maps[SHARE_RX], &off->rx, rings->size);
 	if (rings->tx)
-		set_prod(rings->tx, view(&maps[SHARE_TX], &off->tx),
-			 rings->size);
+		set_prod(rings->tx, &maps[SHARE_TX], &off->tx, rings->size);
 }
 
 int xsk_share_open(struct xsk_share *share, const struct xsk_share_rings *rings)

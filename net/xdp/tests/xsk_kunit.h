@@ -55,7 +55,10 @@ static void xsk_kunit_write_space(struct sock *sk)
 {
 }
 
-/* A queue with @socks sockets, whose Tx rings have @entries entries */
+/*
+ * A queue with @socks sockets, whose Tx rings have @entries entries. Its device
+ * needs no DMA syncs, unless all devices do.
+ */
 static inline struct xsk_kunit_queue *xsk_kunit_queue(struct kunit *test,
 						      u32 socks, u32 entries)
 {
@@ -65,6 +68,10 @@ static inline struct xsk_kunit_queue *xsk_kunit_queue(struct kunit *test,
 	queue = kunit_kzalloc(test, sizeof(*queue), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, queue);
 	INIT_LIST_HEAD(&queue->pool.xsk_tx_list);
+	queue->pool.dev = &queue->dev;
+#ifdef CONFIG_DMA_NEED_SYNC
+	queue->dev.dma_skip_sync = true;
+#endif
 	for (i = 0; i < socks; i++) {
 		xsk_kunit_ring(test, &queue->tx[i], entries);
 		queue->xs[i].tx = &queue->tx[i];

@@ -103,13 +103,6 @@ static void xsk_recycle_surplus(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xsk_recycle_excess(&recycle, 7), 1);
 }
 
-/* Two sockets of one umem, and their devices */
-struct xsk_recycle_sockets {
-	struct xsk_buff_pool pool;
-	struct xdp_sock tx_xs;
-	struct xdp_sock rx_xs;
-};
-
 static struct net_device *xsk_recycle_make_dev(struct kunit *test)
 {
 	struct net_device *dev;
@@ -119,50 +112,47 @@ static struct net_device *xsk_recycle_make_dev(struct kunit *test)
 	return dev;
 }
 
-/* Zero-copy sockets that can be paired */
-static struct xsk_recycle_sockets *xsk_recycle_make_pair(struct kunit *test)
+/* Zero-copy sockets that can be paired: the first one for Tx */
+static struct xsk_kunit_queue *xsk_recycle_make_pair(struct kunit *test)
 {
-	struct xsk_recycle_sockets *pair;
+	struct xsk_kunit_queue *pair = xsk_kunit_queue(test, 2, SIZE);
+	u32 i;
 
-	pair = kunit_kzalloc(test, sizeof(*pair), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, pair);
-	pair->tx_xs.dev = xsk_recycle_make_dev(test);
-	pair->rx_xs.dev = xsk_recycle_make_dev(test);
-	pair->rx_xs.dev->xsk_recycle = true;
-	pair->tx_xs.pool = &pair->pool;
-	pair->rx_xs.pool = &pair->pool;
-	pair->tx_xs.zc = true;
-	pair->rx_xs.zc = true;
+	for (i = 0; i < 2; i++) {
+		pair->xs[i].dev = xsk_recycle_make_dev(test);
+		pair->xs[i].zc = true;
+	}
+	pair->xs[1].dev->xsk_recycle = true;
 	return pair;
 }
 
 static void xsk_recycle_expect(struct kunit *test, int err,
-			       const struct xsk_recycle_sockets *pair)
+			       const struct xsk_kunit_queue *pair)
 {
-	KUNIT_EXPECT_EQ(test, err, xsk_recycle_check_mode(&pair->tx_xs,
-							  &pair->rx_xs, 0));
+	KUNIT_EXPECT_EQ(test, err, xsk_recycle_check_mode(&pair->xs[0],
+							  &pair->xs[1], 0));
 }
 
 /* Only the driver of the Rx queue has to support recycling */
 static void xsk_recycle_drivers(struct kunit *test)
 {
-	struct xsk_recycle_sockets *pair = xsk_recycle_make_pair(test);
+	struct xsk_kunit_queue *pair = xsk_recycle_make_pair(test);
 
 	xsk_recycle_expect(test, 0, pair);
-	pair->tx_xs.dev->xsk_recycle = true;
-	pair->rx_xs.dev->xsk_recycle = false;
+	pair->xs[0].dev->xsk_recycle = true;
+	pair->xs[1].dev->xsk_recycle = false;
 	xsk_recycle_expect(test, -EOPNOTSUPP, pair);
 }
 
 /* Both sockets are zero-copy, with aligned chunks and single-buffer packets */
 static void xsk_recycle_modes(struct kunit *test)
 {
-	struct xsk_recycle_sockets *pair = xsk_recycle_make_pair(test);
+	struct xsk_kunit_queue *pair = xsk_recycle_make_pair(test);
 	bool *const modes[] = {
 		&pair->pool.unaligned,
-		&pair->tx_xs.sg,
-		&pair->tx_xs.zc,
-		&pair->rx_xs.zc,
+		&pair->xs[0].sg,
+		&pair->xs[0].zc,
+		&pair->xs[1].zc,
 	};
 	u32 i;
 

@@ -44,14 +44,12 @@ static noinline u32 xsk_refill_post_span(const struct xsk_refill_span *span,
 	return xsk_refill_post(span, ring, xsk_refill_write);
 }
 
-static void xsk_refill_pool(struct kunit *test, struct xsk_buff_pool *pool,
-			    struct device *dev)
+static void xsk_refill_pool(struct kunit *test, struct xsk_buff_pool *pool)
 {
 	u32 i;
 
-	if (dma_dev_need_sync(dev))
+	if (dma_dev_need_sync(pool->dev))
 		kunit_skip(test, "all devices need DMA syncs");
-	pool->dev = dev;
 	pool->fq = kunit_kzalloc(test, sizeof(*pool->fq), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, pool->fq);
 	xsk_kunit_ring(test, pool->fq, CHUNKS);
@@ -95,10 +93,7 @@ static void xsk_refill_skips_invalid(struct kunit *test)
 		.next_to_use = FIRST,
 	};
 
-#ifdef CONFIG_DMA_NEED_SYNC
-	queue->dev.dma_skip_sync = true;
-#endif
-	xsk_refill_pool(test, pool, &queue->dev);
+	xsk_refill_pool(test, pool);
 	xsk_refill_fill(pool, p);
 
 	left = xsk_refill(&ring, CHUNKS, xsk_refill_post_span);

@@ -48,12 +48,7 @@ static const struct xsk_tx_span_param xsk_tx_span_params[] = {
 	{ "only options", { 0, 0, XDP_TX_METADATA }, false },
 };
 
-static void xsk_tx_span_desc(const struct xsk_tx_span_param *param, char *desc)
-{
-	strscpy(desc, param->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(xsk_tx_span, xsk_tx_span_params, xsk_tx_span_desc);
+KUNIT_ARRAY_PARAM_DESC(xsk_tx_span, xsk_tx_span_params, name);
 
 static void xsk_tx_span_record(void *desc, size_t index, dma_addr_t dma,
 			       u32 len)
@@ -159,13 +154,9 @@ static struct xsk_kunit_queue *xsk_tx_span_queue(struct kunit *test, u32 count)
 {
 	struct xsk_kunit_queue *queue = xsk_kunit_queue(test, 1, ENTRIES);
 
-#ifdef CONFIG_DMA_NEED_SYNC
-	queue->dev.dma_skip_sync = true;
-#endif
 	xsk_kunit_ring(test, &queue->cq, ENTRIES);
 	queue->tx[0].ring->producer = count;
 	queue->pool.cq = &queue->cq;
-	queue->pool.dev = &queue->dev;
 	return queue;
 }
 

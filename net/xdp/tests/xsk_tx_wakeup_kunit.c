@@ -22,13 +22,7 @@ static const struct xsk_tx_wakeup_param xsk_tx_wakeup_params[] = {
 	{ "a completion ring", .completion_ring = true },
 };
 
-static void xsk_tx_wakeup_desc(const struct xsk_tx_wakeup_param *param,
-			       char *desc)
-{
-	strscpy(desc, param->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(xsk_tx_wakeup, xsk_tx_wakeup_params, xsk_tx_wakeup_desc);
+KUNIT_ARRAY_PARAM_DESC(xsk_tx_wakeup, xsk_tx_wakeup_params, name);
 
 /* As after bind() and a first poll that found nothing */
 static struct xsk_kunit_queue *xsk_tx_wakeup_queue(struct kunit *test)

@@ -394,18 +394,6 @@ FIXTURE_TEARDOWN(held)
 {
 }
 
-TEST_F_TIMEOUT(held, index_moves_on_completion, TIMEOUT)
-{
-	struct tx_testbed *b = &self->bed;
-
-	ASSERT_EQ(0, xsk_create(&b->tx, &b->opts));
-	ASSERT_EQ(0, flow_put(&b->flow, 20));
-	EXPECT_EQ(0, stays(&b->tx, 0));
-	ASSERT_EQ(0, release(b));
-	EXPECT_EQ(0, stays(&b->tx, 20));
-	EXPECT_EQ(0, all_done(&b->tx));
-}
-
 /* The index advances over the contiguous prefix of completed packets only */
 TEST_F_TIMEOUT(held, completes_contiguous_prefix, TIMEOUT)
 {

@@ -62,6 +62,34 @@ static noinline u32 i40e_xsk_post_span(const struct xsk_refill_span *span,
 	return xsk_refill_post(span, ring, i40e_xsk_write);
 }
 
+/* Post at most @count chunks. Returns the number that is missing. */
+static u32 i40e_xsk_post(struct i40e_ring *rx_ring, struct xsk_rx_ring *ring,
+			 u32 count)
+{
+	u32 left = xsk_refill(ring, count, i40e_xsk_post_span);
+
+	/* The first descriptor that is not posted must not look complete */
+	I40E_RX_DESC(rx_ring, ring->next_to_use)->wb.qword1.status_error_len = 0;
+	if (ring->next_to_use != rx_ring->next_to_use)
+		i40e_release_rx_desc(rx_ring, ring->next_to_use);
+
+	return left;
+}
+
+/**
+ * i40e_alloc_rx_buffers_zc - post a number of chunks
+ * @rx_ring: Rx ring
+ * @count: number of free descriptors to use
+ *
+ * Return: false if there are not enough chunks
+ */
+bool i40e_alloc_rx_buffers_zc(struct i40e_ring *rx_ring, u16 count)
+{
+	struct xsk_rx_ring ring = i40e_xsk_ring(rx_ring);
+
+	return !i40e_xsk_post(rx_ring, &ring, count);
+}
+
 /* Returns false if there are not enough chunks */
 static bool i40e_xsk_refill_ring(struct i40e_ring *rx_ring,
 				 struct xsk_rx_ring *ring)
@@ -72,13 +100,7 @@ static bool i40e_xsk_refill_ring(struct i40e_ring *rx_ring,
 		return true;
 
 	xsk_refill_begin(ring->pool, left, ring->count);
-	left = xsk_refill(ring, left, i40e_xsk_post_span);
-
-	/* The first descriptor that is not posted must not look complete */
-	I40E_RX_DESC(rx_ring, ring->next_to_use)->wb.qword1.status_error_len = 0;
-	if (ring->next_to_use != rx_ring->next_to_use)
-		i40e_release_rx_desc(rx_ring, ring->next_to_use);
-
+	left = i40e_xsk_post(rx_ring, ring, left);
 	return xsk_refill_enough(ring->pool, left, ring->count);
 }
 
