@@ -9,7 +9,6 @@ prints nothing for too long is killed; the cell in progress, or one that failed,
 import argparse
 import collections
 import hashlib
-import importlib.util
 import json
 import os
 import queue
@@ -299,15 +298,6 @@ def base_version():
     return next(line.split()[0] for line in lines if line and not line.startswith("#"))
 
 
-def draw(results):
-    """Draw the picture, if matplotlib is installed."""
-    if not importlib.util.find_spec("matplotlib"):
-        print("no picture: python3-matplotlib is not in the lab", file=sys.stderr)
-        return
-    subprocess.run([sys.executable, SRC / "bench/picture.py", results / "bench.json", results],
-                   check=True)
-
-
 def parse():
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -377,7 +367,8 @@ def main():
     print(report.text(result))
     print(f"{len(found)} of {len(cells)} cells in {Progress.clock(time.monotonic() - start)} "
           "minutes", flush=True)
-    draw(results)
+    subprocess.run([sys.executable, SRC / "bench/picture.py", results / "bench.json", results],
+                   check=True)
     return 0 if len(found) == len(cells) and all(cell["valid"] for cell, _ in found) else 1
 
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the evaluation of the benchmark."""
 
@@ -340,7 +339,3 @@ class Hardware(unittest.TestCase):
         """The median run counts."""
         cell = self.hw.middle([{"wall_mpps": rate} for rate in (3, 1, 2)])
         self.assertEqual((cell["wall_mpps"], cell["spread_pct"]), (2, 100))
-
-
-if __name__ == "__main__":
-    unittest.main()

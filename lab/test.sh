@@ -68,10 +68,6 @@ run_beside() {
 	run_groups "$@"
 }
 
-beside_ended() {
-	[[ -s $OUT/result/beside.status ]]
-}
-
 mkdir -p "$OUT/result" "$OUT/log"
 "$LAB/tree.sh"
 "$LAB/build.sh" base
@@ -93,7 +89,7 @@ set -m
 run_beside "${beside[@]}" &
 set +m
 lane=$!
-trap 'beside_ended || kill -- "-$lane" 2>/dev/null || true' EXIT
+trap '[[ -s $OUT/result/beside.status ]] || kill -- "-$lane" 2>/dev/null || true' EXIT
 run_groups "${guests[@]}"
 wait "$lane" 2>/dev/null || true
 "$LAB/tap.py" "${taps[@]}"

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of lab/debug_table.py."""
 
@@ -48,7 +47,3 @@ class Table(unittest.TestCase):
                          ["| kasan | attach | 1 | 2 | 1 | 1 | 0123456789ab |",
                           "| kasan | stress | 6 | 0 | 0 | 0 | new |",
                           "| lockdep | fuzz | 9 | 0 | 0 | 0 | new |"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of lab/demo_table.py."""
 
@@ -50,7 +49,3 @@ class Forwarded(unittest.TestCase):
                 struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame
                 for frame in (SHORT, LONG)))
             self.assertEqual(demo_table.frames(path), [SHORT, LONG])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of series.py on a small synthetic kernel: python3 -m unittest lab/test_series.py"""
 
@@ -405,7 +404,3 @@ class SeriesTest(unittest.TestCase):
         self.replace(first, 'Fixes: 123456789abc ("net: x")', "The commit could not be verified.")
         self.check()
         self.assertEqual(set(good), set(self.snapshot()))
-
-
-if __name__ == "__main__":
-    unittest.main()

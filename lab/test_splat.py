@@ -100,7 +100,3 @@ class AllowList(unittest.TestCase):
 
     def test_list_in_use_is_well_formed(self):
         splat.allowed_patterns((Path(splat.__file__).parent / "splats-allowed").read_text())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of lab/tap.py."""
 
@@ -78,7 +77,3 @@ class Results(unittest.TestCase):
         short = "1..3\nok 1 one\n"
         self.assertIn("planned 3", tap.complaint(short, list(tap.results(short))))
         self.assertEqual(tap.complaint("", []), "no test ran")
-
-
-if __name__ == "__main__":
-    unittest.main()

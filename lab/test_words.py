@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of lab/words.py."""
 
@@ -38,7 +37,3 @@ class Words(unittest.TestCase):
         text = ("Subject: mend\nFixes: 0123 (\"as ever\")\n---\ndiff --git a/x b/x\n"
                 "-as ever\n as ever\n+/* in a\n+ * row */\n")
         self.assertEqual(self.found(text, ".patch"), [(1, "mend"), (7, "in a row")])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -23,8 +23,8 @@ import matrix  # noqa: E402
 import testpmd  # noqa: E402
 from harness import eventually, shell  # noqa: E402
 from lib.py.utils import CmdExitFailure  # noqa: E402
-from netdev import flow_control, spread  # noqa: E402
-from nicsim import Nicsim  # noqa: E402
+from netdev import flow_control, interrupts_to, links_up, spread  # noqa: E402
+from nicsim import nicsim, port_named  # noqa: E402
 
 OUT = Path("/out/bench/raw")
 # Limits in seconds of guest time. With a spinning program, a second is 10^9 instructions; without
@@ -35,17 +35,7 @@ BUSY_POLL = ["-N", "-z", "-B"]
 INTERRUPTS = ["-N", "-z"]
 # CPUs with two cores: interrupts and NAPI, the program, bench/guest/pace.c and this script
 CPU_NAPI, CPU_PROGRAM, CPU_PACE = range(3)
-nicsim = Nicsim()
-
-
-def port_named(name):
-    """Open the virtio-serial port of that name."""
-    names = Path("/sys/class/virtio-ports").glob("*/name")
-    port = next(file.parent.name for file in names if file.read_text() == f"{name}\n")
-    return open(f"/dev/{port}", "r+b", buffering=0)
-
-
-plugin = port_named("bench")
+plugin = open(port_named("bench"), "r+b", buffering=0)
 
 
 def device_of(port):
@@ -96,12 +86,7 @@ class Kernel:
         if self.cell["cores"] == 1 and self.cell["queues"] == 1:
             return
         for name in self.interfaces:
-            shell(f"for irq in $(sed -n '/{name}/s/:.*//p' /proc/interrupts); do "
-                  f"echo {CPU_NAPI} > /proc/irq/$irq/smp_affinity_list; done")
-
-    def link_is_up(self):
-        """Return whether all interfaces have a carrier."""
-        return all("LOWER_UP" in shell(f"ip link show {name}") for name in self.interfaces)
+            interrupts_to(name, CPU_NAPI)
 
     def end(self):
         """Restore the interfaces."""
@@ -137,7 +122,7 @@ class Xdpsock(Kernel):
         online(matrix.cpus(cell))
         # While the guest is idle, virtual time passes at once
         self.process.send_signal(signal.SIGSTOP)
-        eventually("link", self.link_is_up)
+        links_up(*self.interfaces)
         self.process.send_signal(signal.SIGCONT)
 
     def command(self):
@@ -188,9 +173,6 @@ class Veth(Xdpsock):
              f"--frames={max(4096, 256 * cell['queues'])}", "-n", "86400", *cell["options"]],
             stdout=subprocess.DEVNULL)
 
-    def link_is_up(self):
-        return True
-
     def command(self):
         return ["chrt", "--batch", "0"]
 
@@ -217,7 +199,7 @@ class Control(Kernel):
             index = int(Path(f"/sys/class/net/{name}/ifindex").read_text()).to_bytes(4, "little")
             shell("bpftool map update name control_ports key 0 0 0 0 value "
                   + " ".join(map(str, index)))
-        eventually("link", self.link_is_up)
+        links_up(name)
 
     def pid(self):
         """Return the PID of this script, as there is no measured process."""

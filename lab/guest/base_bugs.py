@@ -24,7 +24,7 @@ from pathlib import Path
 
 import xdp_program
 from bugs import run_bugs, shows
-from harness import SLOW, eventually
+from harness import SLOW, child, eventually
 from lib.py import cmd, ethtool, ip
 from netdev import links_up, one_queue, reachable, size_queues, xdp_bench
 from ports import ADDRESS, PEER, PEER_ADDRESS, nicsim, peer_namespace, peer_socket, plug, plug_peer
@@ -286,13 +286,10 @@ def busy_polled_veth(name):
         ip(f"link set {name} up", host=host)
     for setting, value in ("napi_defer_hard_irqs", 1), ("gro_flush_timeout", 10 ** 10):
         Path("/sys/class/net", name, setting).write_text(str(value))
-    poller = multiprocessing.Process(target=busy_polls)
-    poller.start()
     try:
-        yield
+        with child(busy_polls):
+            yield
     finally:
-        poller.kill()
-        poller.join()
         ip(f"link del {name}")
 
 

@@ -15,7 +15,6 @@ import multiprocessing
 import os
 import re
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -30,24 +29,11 @@ from xdp_program import FRAGS, attached
 from xsk import CHUNK, USE_SG, ZEROCOPY, Umem, Xsk
 
 SMALL, JUMBO = 0, 1  # ports
-SMALL_CHUNK = 2048
+SMALL_CHUNK = 2048  # only every other one is used
 ETH_P_ALL = 3
 BOUND = Path("/sys/bus/pci/drivers/i40e")
 DEBUGFS = Path("/sys/kernel/debug/i40e")
 TRACING = Path("/sys/kernel/tracing")
-
-
-class SmallChunks(Umem):
-    """A umem of chunks of 2048 bytes with headroom; only every other one is used."""
-
-    def __init__(self, headroom):
-        super().__init__()
-        self.headroom = headroom
-
-    def registration(self):
-        """Return the value of the option XDP_UMEM_REG."""
-        fields = struct.unpack("=QQIIII", super().registration())
-        return struct.pack("=QQIIII", *fields[:2], SMALL_CHUNK, self.headroom, *fields[4:])
 
 
 def hangs(command, seconds=20 * SLOW):
@@ -164,11 +150,6 @@ def sending_while_binding():
     shows(after != before, f"misbehaviour {after}, before: {before}")
 
 
-def full_ring():
-    """bind() resets the stack's full Tx ring."""
-    full_ring_is_reset(nicsim, SMALL, "eth0")
-
-
 def order_of_requests():
     """The built-in program is removed while the driver still has the pool.
 
@@ -272,7 +253,7 @@ def small_buffers():
         for headroom in 600, 1183:
             links_up("eth0")
             try:
-                Xsk("eth0", umem=SmallChunks(headroom), flags=ZEROCOPY | USE_SG).close()
+                Xsk("eth0", umem=Umem(chunk=SMALL_CHUNK, headroom=headroom), flags=ZEROCOPY | USE_SG).close()
                 error = 0
             except OSError as err:
                 error = err.errno
@@ -295,7 +276,7 @@ def pass_fragments():
     ip("link set eth1 mtu 6500")
     with (attached("eth1", "pass"),
           socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as raw):
-        xsk = Xsk("eth1", umem=SmallChunks(0), flags=ZEROCOPY | USE_SG)
+        xsk = Xsk("eth1", umem=Umem(chunk=SMALL_CHUNK), flags=ZEROCOPY | USE_SG)
         links_up("eth1")
         raw.bind(("eth1", ETH_P_ALL))
         raw.settimeout(20 * SLOW)
@@ -334,7 +315,7 @@ PATCHED = (
     ("XDP program changed while the core is reset", changed_while_resetting, 4,
      f"ip link set eth1 xdpdrv object {FRAGS} program drop", "ip link set eth1 xdpdrv off"),
     ("a pool whose ring did not start", pool_refused),
-    ("a full Tx ring of the stack is reset", full_ring),
+    ("a full Tx ring of the stack is reset", full_ring_is_reset, nicsim, SMALL, "eth0"),
     ("the program is removed before the pool", order_of_requests),
 )
 # Needs fault injection, and KASAN to see anything

@@ -22,7 +22,7 @@ from harness import SLOW, eventually, meanwhile
 from lib.py import cmd, ethtool, ip
 from netdev import (flow_control, links_up, no_ipv6, passes_self_test, size_queues, spread, stats,
                     xdp_bench)
-from nicsim import Nicsim
+from nicsim import nicsim
 from xsk import CHUNK, SLOTS, Xsk
 
 PORT = "eth0"
@@ -30,7 +30,6 @@ SO_BUSY_POLL, SO_PREFER_BUSY_POLL, SO_BUSY_POLL_BUDGET = 46, 69, 70
 SENDING = ("fill", "completion", "rx", "tx")
 CPUS = Path("/sys/devices/system/cpu")
 THREADS_MAX = Path("/proc/sys/kernel/threads-max")
-nicsim = Nicsim()
 
 
 # The port

@@ -16,11 +16,10 @@ import testpmd
 from harness import eventually, run_cases
 from lib.py import cmd, ip, ksft_eq, ksft_true
 from netdev import links_up
-from nicsim import Nicsim
+from nicsim import nicsim
 
 PCI = ("0000:01:00.0", "0000:02:00.0")
 FRAMES = 100000
-nicsim = Nicsim()
 
 
 @contextlib.contextmanager

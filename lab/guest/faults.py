@@ -23,7 +23,7 @@ from harness import argument, eventually, expected, run_cases
 from leaks import pinned_pages, unreferenced
 from lib.py import cmd, ethtool, ip, ksft_eq, ksft_pr
 from netdev import links_up, no_ipv6, size_queues
-from nicsim import Nicsim
+from nicsim import nicsim
 from xsk import ATTACH, COPY, SOL_XDP, ZEROCOPY, Umem, Xsk
 
 DEBUGFS = Path("/sys/kernel/debug")
@@ -40,7 +40,6 @@ ACTIVE = 2  # state of XDP_ATTACH
 NO_MEMORY = (errno.ENOMEM, errno.ENOBUFS, errno.EIO)
 # genirq ignores a failed creation of an entry in /proc/irq, and warns when it removes the entry
 EXPECTED = r"WARNING: .* remove_proc_entry\+"
-nicsim = Nicsim()
 
 
 class Faults:

@@ -18,7 +18,7 @@ import sys
 from harness import BIN, LONGEST, SLOW, expected, meanwhile, run_cases
 from lib.py import cmd, ip, ksft_pr
 from netdev import links_up, no_ipv6
-from nicsim import Nicsim
+from nicsim import nicsim
 
 PORTS = {"eth0": "ixgbe", "eth1": "ixgbe", "eth2": "i40e", "eth3": "i40e"}
 DEVICES = (*PORTS, "veth", "bond", "dummy", "tap")
@@ -27,7 +27,6 @@ FAULTS = (("tx-delay 2000", "tx-delay 0"), ("drop 4", "clear"), ("duplicate 4", 
           ("stall 200", "clear"), ("tx-stop on", "clear"))
 # xp_alloc() has one sync for a chunk on two pages, which DMA debugging reports
 EXPECTED = r"WARNING: .* check_sync\+"
-nicsim = Nicsim()
 
 
 def inject_faults(seed, end):

@@ -16,14 +16,13 @@ from pathlib import Path
 from harness import eventually, run_cases
 from lib.py import cmd, ip
 from netdev import links_up, received
-from nicsim import Nicsim
+from nicsim import nicsim
 
 PCI = "0000:01:00.0"
 DEVICE = Path("/sys/bus/pci/devices", PCI)
 NOWHERE = 1 << 40  # no memory of this guest
 QUEUES = 64
 ACCESSES = 30000
-nicsim = Nicsim()
 
 
 class Registers:

@@ -24,9 +24,9 @@ from harness import argument, eventually, expected, has_failed, run_cases
 from lib.py import (NetDrvEpEnv, cmd, ethtool, ip, ksft_disruptive, ksft_eq, ksft_exit,
                     ksft_in, ksft_ne, ksft_true)
 from netdev import links_up, passes_self_test, ping, reachable, stats, transfer
-from ports import (ADDRESS, FRAMES, MB, PCI, PEER, PEER_ADDRESS, QUEUE_PACKETS, delivered,
-                   hit_queues, mac, nicsim, peer_namespace, peer_socket, plug, plug_peer, serving,
-                   takes, works, works_at_mtu)
+from ports import (ADDRESS, FRAMES, MB, PCI, PEER, PEER_ADDRESS, QUEUE_PACKETS, counters_settle,
+                   delivered, hit_queues, mac, nicsim, peer_namespace, peer_socket, plug, plug_peer,
+                   serving, takes, works, works_at_mtu)
 
 DRIVER = sys.argv[1]
 specific = importlib.import_module(DRIVER)
@@ -240,15 +240,8 @@ def settled_counters(cfg):
 
     The driver counts a transmitted frame when it cleans the descriptor, later than the port.
     """
-    seen = []
-
-    def stable():
-        time.sleep(0.5)
-        seen.append((stats(cfg.ifname), nicsim and nicsim.wire(0)))
-        return len(seen) > 1 and seen[-1] == seen[-2]
-
-    eventually("stable counters", stable)
-    return seen[-1]
+    counters_settle(cfg, 0.5)
+    return stats(cfg.ifname), nicsim and nicsim.wire(0)
 
 
 def counters(cfg):
@@ -341,17 +334,12 @@ def unload(cfg):
     works(cfg.remote_v4)
 
 
-def carrier(cfg):
-    """Tell whether the driver reports a carrier."""
-    return "LOWER_UP" in ip(f"link show {cfg.ifname}").stdout
-
-
 def flap(cfg):
     """The link is down and up, once for longer, then briefly."""
     nicsim("link", 0, "down")
-    eventually("link down", lambda: not carrier(cfg))
+    eventually("link down", lambda: "LOWER_UP" not in ip(f"link show {cfg.ifname}").stdout)
     nicsim("link", 0, "up")
-    eventually("link up", lambda: carrier(cfg))
+    links_up(cfg.ifname)
     for _ in range(10):
         nicsim("link", 0, "down")
         nicsim("link", 0, "up")

@@ -83,3 +83,6 @@ class Nicsim:
         yield
         after = self.events()
         assert after == before, f"misbehaviour: {after}, before: {before}"
+
+
+nicsim = Nicsim() if port_named("nicsim") else None  # not with a real NIC

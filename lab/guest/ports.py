@@ -13,7 +13,7 @@ from pathlib import Path
 from harness import PATIENCE, settles
 from lib.py import KsftSkipEx, NetNS, Remote, bkg, cmd, ip, wait_port_listen
 from netdev import flow_control, no_ipv6, ping, reachable, received, stats, transfer
-from nicsim import Nicsim, port_named
+from nicsim import nicsim
 from peer import PEER_PORT
 
 PCI = ("0000:01:00.0", "0000:02:00.0")
@@ -22,7 +22,6 @@ PEER = Remote("netns", "peer", __file__)
 MB = 1 << 20
 FRAMES = 100
 EXPERIMENTAL = b"\x88\xb5"  # EtherType
-nicsim = Nicsim() if port_named("nicsim") else None  # not with a real NIC
 
 
 # The cable and its ends
@@ -102,9 +101,9 @@ def mac(cfg):
     return bytes.fromhex(Path(f"/sys/class/net/{cfg.ifname}/address").read_text().replace(":", ""))
 
 
-def counters_settle(cfg):
-    """Wait until neither the interface nor the wire counts any more."""
-    settles("counters", lambda: (stats(cfg.ifname), nicsim and nicsim.wire(0)), 0.2)
+def counters_settle(cfg, seconds=0.2):
+    """Wait until neither the interface nor the wire counts any more for some time."""
+    settles("counters", lambda: (stats(cfg.ifname), nicsim and nicsim.wire(0)), seconds)
 
 
 def send_frames(cfg, sender, interface, destination, tag=b""):

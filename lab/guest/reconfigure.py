@@ -14,13 +14,12 @@ import time
 from harness import SLOW, argument, eventually, run_cases
 from lib.py import cmd
 from netdev import links_up, no_ipv6, one_queue
-from nicsim import Nicsim
+from nicsim import nicsim
 from xdpsock import start_and_wait, stop
 
 PORT, FRAMES, RING = "eth0", 1000, 1024
 LOAD = 1000000  # frames
 DEVICE = "0000:01:00.0"
-nicsim = Nicsim()
 
 
 @contextlib.contextmanager

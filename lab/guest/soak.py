@@ -11,10 +11,9 @@ import time
 from harness import LONGEST, eventually, run_cases
 from lib.py import cmd, ksft_pr
 from netdev import links_up, one_queue
-from nicsim import Nicsim
+from nicsim import nicsim
 from xdpsock import start_and_wait, stop
 
-nicsim = Nicsim()
 
 
 def soak(seconds, *args):

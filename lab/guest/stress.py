@@ -14,14 +14,13 @@ import time
 from harness import SLOW, eventually, run_cases
 from lib.py import cmd, ksft_pr
 from netdev import interrupts_to, links_up, no_ipv6, one_queue
-from nicsim import Nicsim
+from nicsim import nicsim
 from xdpsock import finish, start_and_wait
 
 CPU_NAPI, CPU_PROGRAM = 0, 1
 # As many entries as chunks: the Rx ring cannot overflow
 CHUNKS, DESCRIPTORS = 4096, 1024
 PATIENCE = 300 * SLOW
-nicsim = Nicsim()
 
 
 def forward(port, frames, options):

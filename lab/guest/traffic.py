@@ -24,11 +24,12 @@ from harness import SLOW, argument, eventually, run_cases, settles
 from lib.py import cmd, ip, ksft_eq
 from netdev import (channels, links_up, no_ipv6, one_queue, ping, reachable, spread, stats,
                     transfer, xdp_bench)
-from nicsim import Nicsim
+from nicsim import nicsim
 from xdpsock import finish, start, start_and_wait, stop
 
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
+UNALIGNED = "--unaligned", "--frame-size=3000"  # chunks that cross pages
 SWITCHES = int(os.environ.get("SWITCHES") or 200)
 PORT, OTHER = 1, 2  # of the generator, and another one that may send its frames
 # Action, port that sends the frames, their number, options of xdp-bench
@@ -37,7 +38,6 @@ XDP = (("drop", PORT, 0), ("pass", PORT, 0), ("tx", PORT, FRAMES, "-p", "swap-ma
 # The driver resets the port
 RESET = {"ixgbe": "ethtool -r eth1",
          "i40e": "echo pfr >/sys/kernel/debug/i40e/0000:02:00.0/command"}
-nicsim = Nicsim()
 
 
 # The generator and the sinks
@@ -128,9 +128,9 @@ def rxdrop(how, copy, busy):
     check_how(result, how, copy)
 
 
-def l2fwd(how, copy, busy):
+def l2fwd(how, copy, busy, *options):
     """Every frame is sent back by a socket."""
-    socket = start_and_wait("eth1", "-l", *xdpsock_args(how, copy, busy))
+    socket = start_and_wait("eth1", "-l", *options, *xdpsock_args(how, copy, busy))
     links_up("eth1")
     with all_returned():
         with counted():
@@ -176,24 +176,6 @@ def small_ring():
         assert (f"some of the device's {RING} descriptors" in said) == warned, said
 
 
-def unaligned(how):
-    """Every frame is sent back by a socket whose chunks cross pages."""
-    cmd("sysctl -qw vm.nr_hugepages=16")
-    socket = start_and_wait("eth1", "-l", "--unaligned", "--frame-size=3000",
-                            *xdpsock_args(how, "zero-copy", False))
-    links_up("eth1")
-    with all_returned():
-        nicsim.generate(PORT, FRAMES)
-        result = stop_forwarding(socket)
-    assert result["rx_packets"] == result["tx_packets"] == FRAMES, result
-    check_how(result, how, "zero-copy")
-
-
-def quiet():
-    """Wait until no more frames are sent."""
-    settles("frames", lambda: nicsim.sent(PORT))
-
-
 def resets(how, copy, busy):
     """Resets while frames go through a socket; after the last one, none is lost."""
     socket = start_and_wait("eth1", "-l", *xdpsock_args(how, copy, busy))
@@ -203,7 +185,7 @@ def resets(how, copy, busy):
         cmd(RESET[sys.argv[1]])
         links_up("eth1")
     nicsim("gen", PORT, "stop")
-    quiet()
+    settles("frames", lambda: nicsim.sent(PORT))
     with all_returned():
         nicsim.generate(PORT, FRAMES)
         result = stop_forwarding(socket)
@@ -223,7 +205,7 @@ def storm():
     cmd(f"for i in $(seq {SWITCHES}); do ip link set eth1 xdpdrv pinned {xdp_program.PINNED}/drop && "
         "ip link set eth1 xdpdrv off || exit; done", timeout=60)
     nicsim("gen", PORT, "stop")
-    quiet()
+    settles("frames", lambda: nicsim.sent(PORT))
     verify = nicsim.verify(PORT)
     assert verify["good"] and not verify["bad"] + verify["duplicate"] + verify["out_of_order"], verify
     links_up("eth1")
@@ -236,6 +218,7 @@ def storm():
 def set_up():
     """Load the driver and set the ports up."""
     no_ipv6()
+    cmd("sysctl -qw vm.nr_hugepages=16")  # unaligned chunks need them
     cmd(f"modprobe {sys.argv[1]}")
     ip(f"addr add {ADDRESS} dev eth0")
     ip("link set eth0 up")
@@ -257,7 +240,7 @@ def tests(hows):
     if "attach" in hows:
         yield "txonly in order, a small ring", small_ring
     for how in hows:
-        yield f"l2fwd {how} zero-copy, unaligned chunks", unaligned, how
+        yield f"l2fwd {how} zero-copy, unaligned chunks", l2fwd, how, "zero-copy", False, *UNALIGNED
         yield f"rxdrop {how} zero-copy, two queues on two CPUs", two_cores, how
     yield "resets under traffic", resets, hows[-1], "zero-copy", False
 

@@ -3,6 +3,7 @@
 
 import contextlib
 import ctypes
+import operator
 import os
 import socket
 import struct
@@ -30,12 +31,7 @@ def pinned(name="drop"):
     return program
 
 
-def call(function, *args):
-    """Make a system call."""
-    return function(*args)
-
-
-def attach(interface, program, make_call=call):
+def attach(interface, program, make_call=operator.call):
     """Attach a program, or -1 for none, in native mode; return the errno.
 
     `make_call` makes the system call that does it.

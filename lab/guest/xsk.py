@@ -127,14 +127,14 @@ class Ring:
 class Umem:
     """Memory for frames."""
 
-    def __init__(self, chunks=CHUNKS, flags=0):
-        self.chunks, self.flags = chunks, flags
+    def __init__(self, chunks=CHUNKS, flags=0, chunk=CHUNK, headroom=0):
+        self.fields = chunk, headroom, flags, 0
         self.memory = mmap.mmap(-1, chunks * CHUNK, mmap.MAP_SHARED)
 
     def registration(self):
         """Return the value of the option XDP_UMEM_REG."""
         address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
-        return struct.pack("=QQIIII", address, len(self.memory), CHUNK, 0, self.flags, 0)
+        return struct.pack("=QQIIII", address, len(self.memory), *self.fields)
 
 
 def dump_recycle_stats():
@@ -210,10 +210,13 @@ class Xsk:
         self.close()
         raise OSError(error, f"bind: {os.strerror(error)}")
 
-    def recycle(self, other, flags=0):
-        """Recycle its chunks to the Rx queue of a socket, of a file descriptor, or to none."""
+    def recycle(self, other, flags=0, patience=1):
+        """Recycle its chunks to the Rx queue of a socket, of a file descriptor, or to none.
+
+        `patience` is in seconds.
+        """
         number = other.socket.fileno() if isinstance(other, Xsk) else -1 if other is None else other
-        end = time.monotonic() + 1
+        end = time.monotonic() + patience
         while True:
             try:
                 return self._set(RECYCLE, RECYCLE_FIELDS.pack(number, flags, 0, 0))

@@ -7,14 +7,10 @@
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
+# nic SCRIPT DRIVER: lab/guest/SCRIPT.sh with two ports
 nic() {
-	"$LAB/boot.sh" --name "attach-$1-$KERNEL" --timeout 3000 --nic "$2,$2" --wire cable:0-1 \
-		"$KERNEL" -- env "${frames[@]}" /src/lab/guest/attach.sh "$1"
-}
-
-safety() {
-	"$LAB/boot.sh" --name "safety-$1-$KERNEL" --timeout 3000 --nic "$2,$2" --wire cable:0-1 \
-		"$KERNEL" -- env "${frames[@]}" /src/lab/guest/safety.sh "$1"
+	"$LAB/boot.sh" --name "$1-$2-$KERNEL" --timeout 3000 --nic "${NICS[$2]},${NICS[$2]}" \
+		--wire cable:0-1 "$KERNEL" -- env "${frames[@]}" "/src/lab/guest/$1.sh" "$2"
 }
 
 # The guest has more memory than this machine may have, but touches little of it.
@@ -28,13 +24,13 @@ huge_umem() {
 run() {
 	label veth "$LAB/boot.sh" --name "attach-$KERNEL" --timeout 3000 \
 		"$KERNEL" -- env "${frames[@]}" /src/lab/guest/attach.sh
-	label ixgbe nic ixgbe 82599
-	label i40e nic i40e x710
+	label ixgbe nic attach ixgbe
+	label i40e nic attach i40e
 	label safety "$LAB/boot.sh" --name "safety-$KERNEL" --timeout 3000 \
 		"$KERNEL" -- env "${frames[@]}" /out/user/xsk_safety -V zc -F umem
 	label 'safety, umem' huge_umem
-	label 'safety, ixgbe' safety ixgbe 82599
-	label 'safety, i40e' safety i40e x710
+	label 'safety, ixgbe' nic safety ixgbe
+	label 'safety, i40e' nic safety i40e
 }
 
 frames=(${FRAMES:+"XSK_ATTACH_FRAMES=$FRAMES"})

@@ -26,7 +26,6 @@ boot() {
 crashes() {
 	check_fails "i40e takes the status of a filter for a frame: it shows" 99 \
 		i40e_clean_rx_irq_zc boot base 'status of a filter'
-	plan
 }
 
 # bugs_i40e KERNEL REGEX [OPTION...]
@@ -62,7 +61,6 @@ bugs_of_base() {
 	bugs_ixgbe base 'leaks|during|two CPUs|masked|busy' --any-events
 	bugs_ixgbe base unplugging --any-events
 	bugs_ixgbe base 'a program that fails' --append threadirqs
-	tap_number=0
 	check_fails "xsk: a socket without an Rx ring in an XSKMAP: it shows" 99 __xsk_rcv_zc \
 		safety -r xskmap.drv.socket_without_rx
 	check_fails "xsk: busy polling of a queue that is not set up: it shows" 99 xsk_sendmsg \
@@ -76,7 +74,6 @@ bugs_of_base() {
 		"Failed to disable zero-copy" bugs_ixgbe base 'is removed'
 	check_fails "ixgbe: completes frames that were not sent: it shows" 99 ixgbe_clean_tx_ring \
 		bugs_ixgbe base 'has not sent' --any-events
-	plan
 }
 
 bugs() {

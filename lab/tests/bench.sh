@@ -10,7 +10,6 @@ small() {
 	check "a few cells of the benchmark: each is valid" "$REPO/bench/run" --no-build --small
 	check "no cell is more expensive than the recorded one" "$REPO/bench/compare" \
 		"$REPO/results/bench.json" "$OUT/bench/small/bench.json"
-	plan
 }
 
 groups() {

@@ -31,11 +31,6 @@ writers() {
 		env "XSK_ATTACH_FRAMES=$FRAMES" /src/lab/guest/writers.sh "$1"
 }
 
-# Without the part on the base
-base_bugs() {
-	PATCHED_ONLY=1 "$TESTS/base_bugs.sh"
-}
-
 run() {
 	local group driver traffic='attach zero-copy|resets|storm'
 	# DMA debugging reports xp_alloc(), which has one sync for a chunk on two pages
@@ -48,7 +43,7 @@ run() {
 		part "$driver reconfiguration" guest reconfigure "$driver"
 		[[ $KERNEL != kasan ]] || part "$driver failing allocations" guest faults "$driver"
 	done
-	part "base bugs" base_bugs
+	part "base bugs" env PATCHED_ONLY=1 "$TESTS/base_bugs.sh"
 	[[ $KERNEL != kasan ]] || part "ten minutes of writers" writers 600
 }
 

@@ -11,8 +11,10 @@
 static struct xsk_inorder_pool *xsk_inorder_queue(struct kunit *test)
 {
 	const u32 *start = test->param_value;
-	struct xsk_inorder_pool *order = &xsk_kunit_queue(test, 0, 1)->order;
+	struct xsk_inorder_pool *order;
 
+	order = kunit_kzalloc(test, sizeof(*order), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, order);
 	order->head = *start;
 	order->tail = *start;
 	return order;
@@ -216,8 +218,11 @@ static void xsk_inorder_long_prefix(struct kunit *test)
 /* The ids of more than 2^31 sockets do not overlap the flag beside them */
 static void xsk_inorder_ids(struct kunit *test)
 {
-	struct xsk_inorder_pool *order = &xsk_kunit_queue(test, 0, 1)->order;
+	struct xsk_inorder_pool *order;
 	u32 id, i;
+
+	order = kunit_kzalloc(test, sizeof(*order), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, order);
 
 	order->last_id = XSK_INORDER_RECORDED - 3;
 	for (i = 0; i < 5; i++) {
@@ -230,18 +235,24 @@ static void xsk_inorder_ids(struct kunit *test)
 /* The record of a packet has 24 bits for its entry */
 static void xsk_inorder_longest_ring(struct kunit *test)
 {
-	struct xsk_kunit_queue *queue = xsk_kunit_queue(test, 1, 1);
-	struct xsk_buff_pool *pool = &queue->pool;
-	struct xdp_sock *xs = &queue->xs[0];
+	struct xsk_buff_pool *pool;
 	unsigned long finished = 0;
+	struct xsk_queue tx = {};
+	struct xdp_sock *xs;
 
+	pool = kunit_kzalloc(test, sizeof(*pool), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pool);
+	xs = kunit_kzalloc(test, sizeof(*xs), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, xs);
 	xs->inorder.requested = 1;
-	xs->tx->nentries = 1U << 24;
+	xs->tx = &tx;
+
+	tx.nentries = 1U << 24;
 	KUNIT_EXPECT_EQ(test, xsk_inorder_check(pool, xs), -ENOMEM);
 	/* xsk_inorder_prepare() allocates it; its contents do not matter */
 	xs->inorder.finished = &finished;
 	KUNIT_EXPECT_EQ(test, xsk_inorder_check(pool, xs), 0);
-	xs->tx->nentries = 1U << 25;
+	tx.nentries = 1U << 25;
 	KUNIT_EXPECT_EQ(test, xsk_inorder_check(pool, xs), -ENOMEM);
 }
 
