@@ -116,11 +116,14 @@ static int drop_cap(int cap)
 TEST_F_TIMEOUT(xsk_bind, refused_without_cap_net_admin, TIMEOUT)
 {
 	struct testbed *b = &self->bed;
+	struct xdp_attach attach;
 	struct xsk plain;
 
 	ASSERT_EQ(0, xsk_open(&b->rx, &b->opts));
 	ASSERT_EQ(0, drop_cap(CAP_NET_ADMIN));
 	EXPECT_EQ(-EPERM, xsk_bind(&b->rx));
+	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
+	EXPECT_EQ(XDP_ATTACH_R_CAPABILITY, attach.reason);
 	expect_logged(_metadata, self->kmsg, &b->opts, -EPERM,
 		      XDP_ATTACH_R_CAPABILITY, NULL);
 	expect_no_prog(_metadata, RX_DEV);

@@ -741,6 +741,24 @@ TEST_F_TIMEOUT(peer, in_the_host, TIMEOUT)
 	ASSERT_EQ(0, flow_transfer(&b->flow, SOME, true));
 }
 
+/* Root of the container gets native mode if both ends are the container's */
+TEST_F_TIMEOUT(peer, in_the_same_container, TIMEOUT)
+{
+	struct veth_opts veth = {};
+	struct testbed *b = &self->bed;
+
+	if (!root_of_new_user_ns())
+		SKIP(return, "no user namespaces");
+	ASSERT_EQ(0, veth_create(&veth));
+	b->skb = false;
+	bed_sender(_metadata, b);
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
+	expect_attached(_metadata, &b->rx, XDP_ATTACH_F_DRV_MODE,
+			XDP_ATTACH_R_NONE);
+	b->flow.rx = &b->rx;
+	ASSERT_EQ(0, flow_transfer(&b->flow, SOME, true));
+}
+
 /* Root of the host is privileged over the container's end, too */
 TEST_F_TIMEOUT(peer, in_a_container, TIMEOUT)
 {
