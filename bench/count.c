@@ -3,12 +3,12 @@
  * A QEMU plugin that counts executed instructions per block of code, between two points
  * that are given in packets.
  *
- *   -plugin count.so,dir=BOOT,out=FOLDER[,cores=N][,lines=on]
+ *   -plugin count.so,dir=BOOT,out=FOLDER,round=ADDRESS[,cores=N][,lines=on]
  *
  * BOOT has the sockets control.sock of nicsim and bench.sock, the other end of a serial
  * port of the guest. The guest requests a measurement by one line on that port:
  *
- *   NAME COUNTER WARMUP PACKETS PORT...
+ *   NAME COUNTER WARMUP PACKETS ROUND PORT...
  *
  * COUNTER is a key of nicsim's counters, to_chip or from_chip, added up over all ports, or
  * @ADDRESS, in hexadecimal: a packet is an entry of the block at that address.
@@ -46,6 +46,8 @@
 
 /* Some batches of 64 packets; a request to nicsim takes as long as some 5000 instructions */
 #define SAMPLE 100000
+/* Requests to nicsim until frames that were handed over count as dropped */
+#define MAX_TRIES 1000
 /* Samples from the request until nothing else runs in the guest */
 #define SETTLE 300
 #define MAX_BLOCKS 524288U		/* a power of 2 */
@@ -127,6 +129,9 @@ static struct {
 	char counter[32];
 	__u64 address;				/* block to count instead, or 0 */
 	__u64 warmup, packets;		/* as requested */
+	__u64 round_address;		/* of the argument */
+	__u64 round_entered, round_idle;	/* number of frames to hand over, or 0 */
+	__u64 dropped;				/* frames that the ports will not receive */
 	char ports[32];
 	unsigned int settle;			/* samples until the generators start */
 	__u64 first_packet, begin;		/* counter at the request, when counting began */
@@ -211,6 +216,38 @@ static void generators(const char *verb)
 	}
 }
 
+/* Number of frames that the ports have accepted, but not received */
+static __u64 pending(const char *answer)
+{
+	return sum_of(answer, "rx_wire") - sum_of(answer, "rx_frames");
+}
+
+/* Hands @count frames to each port, and waits until they are received */
+static void hand_over(__u64 count)
+{
+	const char *answer;
+	char verb[40];
+
+	if (!count || (bench.state != WARMING_UP && bench.state != COUNTING))
+		return;
+	snprintf(verb, sizeof(verb), "start count=%llu", count);
+	generators(verb);
+	for (int tries = MAX_TRIES; tries; tries--) {
+		answer = tell("counters\n");
+		if (!strstr(answer, "\"running\":true") && pending(answer) <= bench.dropped)
+			return;
+	}
+	/* The port has dropped some, which makes the measurement invalid: see measure.py */
+	bench.dropped = pending(answer);
+}
+
+static void round_begins(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	hand_over(bench.round_entered);
+}
+
 static __u64 times_entered(__u64 address);
 
 /* Number of packets so far; @starved: none is pending at the ports, though a generator runs */
@@ -222,8 +259,7 @@ static __u64 packets_now(bool *starved)
 	if (bench.address)
 		return times_entered(bench.address);
 	answer = tell("counters\n");
-	*starved = strstr(answer, "\"running\":true") &&
-		   sum_of(answer, "rx_wire") <= sum_of(answer, "rx_frames");
+	*starved = strstr(answer, "\"running\":true") && !pending(answer);
 	return sum_of(answer, bench.counter);
 }
 
@@ -232,6 +268,7 @@ static bool asked(void)
 {
 	static char line[256];
 	static size_t len;
+	char round[32];
 	ssize_t got = recv(bench.guest, line + len, sizeof(line) - 1 - len, MSG_DONTWAIT);
 
 	if (got > 0)
@@ -241,8 +278,12 @@ static bool asked(void)
 		return false;
 	len = 0;
 	bench.ports[0] = '\0';
-	if (sscanf(line, "%79s %31s %llu %llu %31[0-9 ]", bench.name, bench.counter,
-		   &bench.warmup, &bench.packets, bench.ports) >= 4) {
+	bench.round_entered = 0;
+	bench.round_idle = 0;
+	if (sscanf(line, "%79s %31s %llu %llu %31s %31[0-9 ]", bench.name, bench.counter,
+		   &bench.warmup, &bench.packets, round, bench.ports) >= 5 &&
+	    (!strcmp(round, "full") || sscanf(round, "busy=%llu", &bench.round_entered) == 1 ||
+	     sscanf(round, "idle=%llu", &bench.round_idle) == 1)) {
 		bench.address = bench.counter[0] == '@' ?
 				strtoull(bench.counter + 1, NULL, 16) : 0;
 		return true;
@@ -357,8 +398,12 @@ static void settle(void)
 	if (bench.settle--)
 		return;
 	bench.first_packet = packets_now(&starved);
-	generators("start");
+	bench.dropped = pending(tell("counters\n"));
 	bench.state = WARMING_UP;
+	if (!bench.round_entered && !bench.round_idle)
+		generators("start");
+	/* A socket polls only after its first packet, and a guest may be asleep already */
+	hand_over(bench.round_entered + bench.round_idle);
 }
 
 static void look_at_packets(void)
@@ -612,12 +657,16 @@ static void translated(struct qemu_plugin_tb *tb, void *data)
 		count_blocks(tb, n, number);
 	if (lines)
 		watch_lines(tb, n, number);
+	if (bench.round_address && qemu_plugin_tb_vaddr(tb) == bench.round_address)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, round_begins, QEMU_PLUGIN_CB_NO_REGS,
+						     NULL);
 }
 
 static void idle(unsigned int vcpu, void *data)
 {
 	(void)data;
 	bench.idle += vcpu < bench.cores;
+	hand_over(bench.round_idle);
 }
 
 static void watch_lines_from_now(void)
@@ -649,6 +698,7 @@ int qemu_plugin_install(__u64 id, const struct qemu_info_t *info, int argc, char
 			watch_lines_from_now();
 		} else if (sscanf(argv[i], "dir=%79s", bench.dir) != 1 &&
 			   sscanf(argv[i], "out=%79s", bench.out) != 1 &&
+			   sscanf(argv[i], "round=%llx", &bench.round_address) != 1 &&
 			   (sscanf(argv[i], "cores=%u", &bench.cores) != 1 ||
 			    bench.cores > MAX_CORES)) {
 			fprintf(stderr, "count.so: unknown argument %s\n", argv[i]);

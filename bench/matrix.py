@@ -41,9 +41,9 @@ WORKLOADS = {"rxdrop": (1, 1), "l2fwd": (1, 2), "txonly": (1, 1), "fwd": (2, 2),
 # rings; "frames" is the number of chunks of the umem
 COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "ring": None,
           "frames": 4096, "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000,
-          "repeat": 3, "caches": False}
+          "round": None, "unaligned": False, "wait": "busy", "repeat": 3, "caches": False}
 # The defaults that VARIATIONS may change
-SIZES = ("cores", "queues", "mode", "frame", "batch", "frames", "ring")
+SIZES = ("cores", "queues", "mode", "frame", "batch", "frames", "ring", "round", "unaligned", "wait")
 # Flows of the generator: with one queue, with several
 FLOWS = (1, 4096)
 # The cells beyond the usual ones, which run once: NICs, workload, contestants, changed defaults
@@ -52,6 +52,11 @@ THREE = ("base-xskmap", "patched-off", "attach")
 SENDING = ("base-xskmap", "attach", "attach-inorder")
 FORWARDING = (*SENDING, "all")
 COPY = {"program": "veth", "descriptors": 8192, "frames": 16384, "packets": 30000}
+# Exactly N packets per round: the generator hands over N at the start of each round of busy polling,
+# or when the guest is idle. A sender, or DPDK, takes a batch of N per round.
+ROUNDS = (1, 2, 4, 8, 16, 32, 64, 256)
+CURVE = ("base-xskmap", "patched-off", "attach", "attach-inorder", "all")
+DPDK = ("dpdk-scalar", "dpdk-vector")
 # Chunks per queue with many queues: the kernel needs 120 bytes per chunk of the umem and queue
 MANY = {"descriptors": 512, "frames": 1024}
 VARIATIONS = (
@@ -94,12 +99,33 @@ SMALL = ((("patched-off", "attach"), ("rxdrop", "l2fwd"), CHIPS),
 SUBSETS = {"quick": QUICK, "small": SMALL}
 
 
+def curve(nics, workload, contestants, rounds, **changes):
+    """Return the variations of these contestants with so many packets per round."""
+    return tuple((nics, workload, (contestant,),
+                  {"packets": max(20000, min(100000, 8000 * number)), "warmup": 5000, **changes,
+                   **({"batch": number} if workload == "txonly" or contestant in DPDK else
+                      {"round": number, "batch": max(64, number)})})
+                 for number in rounds for contestant in contestants
+                 if workload in CONTESTANTS[contestant]["workloads"])
+
+
+VARIATIONS += (
+    *(found for workload in ("rxdrop", "l2fwd", "txonly")
+      for found in curve(CHIPS, workload, (*CURVE, *DPDK), ROUNDS)),
+    *curve(CHIPS, "fwd", CURVE, (64,)),
+    *(found for workload in ("rxdrop", "l2fwd", "txonly") for found in
+      curve(CHIPS, workload, ("base-xskmap", "patched-off", "attach"), (1, 8, 64), unaligned=True)),
+    *(found for workload in ("rxdrop", "l2fwd") for found in
+      curve(CHIPS, workload, CURVE, (1, 8, 64), wait="poll")),
+)
+
+
 def cell(nic, contestant, workload, **changes):
     """Return a cell of the matrix."""
     ports, divisor = WORKLOADS[workload]
     found = {**COMMON, "nic": nic, "ports": NICS[nic][:ports], "workload": workload,
              "contestant": contestant, **CONTESTANTS[contestant], **changes}
-    found["budget"] = found["batch"] // divisor
+    found["budget"] = found["batch"] if found["round"] else found["batch"] // divisor
     found["drivers"] = sorted({PORTS[port][1] for port in found["ports"]})
     return found
 

@@ -94,8 +94,14 @@ def boot_command(name, cells, cells_file):
             f"socket,id=bench,path={folder}/bench.sock,server=on,wait=off",
             "--qemu-opt", "-device", "--qemu-opt", "virtserialport,chardev=bench,name=bench",
             "--qemu-opt", "-plugin", "--qemu-opt", f"file={OUT}/count.so,dir={folder},out={RAW},"
-            f"cores={cell['cores']}{lines}",
+            f"cores={cell['cores']},round={round_address(cell['kernel'])}{lines}",
             cell["kernel"], "--", "python3", "/src/bench/guest/cells.py", cells_file]
+
+
+def round_address(kernel):
+    """Return the address of the function that begins a round of busy polling."""
+    lines = Path(f"/out/build-{kernel}/System.map").read_text().splitlines()
+    return next(line.split()[0] for line in lines if line.endswith(" __napi_busy_loop"))
 
 
 def image_of(kernel):
@@ -200,10 +206,10 @@ def lost(before, after, program):
     return {key: count for key, count in found.items() if count}
 
 
-def why_invalid(counts, ports, losses, cores=1, queues=1):
+def why_invalid(counts, ports, losses, cores=1, queues=1, wait="busy"):
     """Return the reason why a run is invalid, or an empty string."""
     total = counts.total
-    if total["idle"] and cores == 1:
+    if total["idle"] and cores == 1 and wait == "busy":
         return f"the guest was idle {total['idle']} times"
     if total["starved"]:
         return f"no frame waited in {total['starved']} of {total['samples']} samples"
@@ -244,7 +250,7 @@ def measured(cell):
         "polls_per_pkt": counts.entered(is_poll), **lines,
         "packets": counts.packets, "lost": losses,
         "why": why_invalid(counts, (said["before"], said["after"]), losses, cell["cores"],
-                           cell["queues"]),
+                           cell["queues"], cell["wait"]),
         "functions": counts.functions(),
     }
 
@@ -316,6 +322,8 @@ def parse():
     parser.add_argument("--list", action="store_true", help="list the cells, run none")
     parser.add_argument("--results", type=Path, metavar="FOLDER",
                         help="folder inside the lab (/src/results; quick: /out/bench/quick)")
+    parser.add_argument("--patched", metavar="NAME", default="patched",
+                        help="kernel build out/build-NAME to measure as the patched one")
     parser.add_argument("--tree", action="append", default=[], help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -337,6 +345,9 @@ def chosen(args):
     subset = "quick" if args.quick else "small" if args.small else "all"
     found = [cell for cell in matrix.cells(args.nic or tuple(matrix.NICS), subset)
              if not args.usual or not matrix.unusual(cell)]
+    for cell in found:
+        if cell["kernel"] == "patched":
+            cell["kernel"] = args.patched
     for key in "contestant", "workload":
         names = {cell[key] for cell in found} & set(args.only)
         if names:

@@ -30,13 +30,17 @@ def rows_to_markdown(header, rows):
 
 # Names of the sizes that differ from the defaults
 SIZES = {"cores": "{} cores", "queues": "{} queues", "batch": "batch {}", "frames": "{} chunks",
-         "mode": "{} copy", "ring": "ring of {}"}
+         "mode": "{} copy", "ring": "ring of {}", "round": "{} per round",
+         "wait": "{}()"}
 
 
 def workload(cell):
     """Return the workload and the sizes that differ from the defaults."""
     words = [cell["workload"]]
     for key, value in matrix.unusual(cell).items():
+        if key == "unaligned":
+            words.append("unaligned")
+            continue
         form = SIZES.get(key) or ("{}" if value == "imix" else "{} bytes")
         words.append(form.format(value))
     return ", ".join(words)

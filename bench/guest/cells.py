@@ -74,7 +74,7 @@ class Kernel:
             shell(f"ethtool -L {name} combined {cell['queues']}; "
                   f"ethtool -G {name} rx {cell['descriptors']} tx {cell['descriptors']}; "
                   f"ip link set {name} promisc on up")
-            if cell["cores"] == 1:
+            if cell["cores"] == 1 and cell["wait"] == "busy":
                 shell(f"echo 2 > /sys/class/net/{name}/napi_defer_hard_irqs; "
                       f"echo {200000 * cell['queues']} > /sys/class/net/{name}/gro_flush_timeout")
             if cell["queues"] > 1:
@@ -104,6 +104,8 @@ class Xdpsock(Kernel):
         """Start it and wait until it is bound and the link is up."""
         cell = self.cell
         options = [f"--interface={name}" for name in self.interfaces]
+        if cell["unaligned"]:
+            Path("/proc/sys/vm/nr_hugepages").write_text("160")
         frames = cell["frames"] * cell["queues"] * len(self.interfaces)
         if cell["queues"] > 1:
             options.append(f"--queues={cell['queues']}")
@@ -131,9 +133,12 @@ class Xdpsock(Kernel):
 
     def modes(self):
         """Return the options for the mode of the socket."""
+        chunks = ["--unaligned"] if self.cell["unaligned"] else []
+        if self.cell["wait"] == "poll":
+            return [*INTERRUPTS, *chunks, "--poll"]
         if self.cell["cores"] > 1:
-            return INTERRUPTS
-        return [*BUSY_POLL, f"--busy-poll-budget={self.cell['budget']}"]
+            return [*INTERRUPTS, *chunks]
+        return [*BUSY_POLL, *chunks, f"--busy-poll-budget={self.cell['budget']}"]
 
     def pid(self):
         """Return the PID of the measured process."""
@@ -272,7 +277,9 @@ def measure(cell):
         counter = "@" + shell("grep ' __xsk_rcv$' /proc/kallsyms").split()[0]
     if cell["workload"] == "txonly":
         counter, ports = "from_chip", ()
-    plugin.write(f"{cell['id']} {counter} {cell['warmup']} {cell['packets']} "
+    frames = "idle" if cell["wait"] == "poll" else "busy"
+    frames = f"{frames}={cell['round']}" if cell["round"] and ports else "full"
+    plugin.write(f"{cell['id']} {counter} {cell['warmup']} {cell['packets']} {frames} "
                  f"{' '.join(map(str, ports))}\n".encode())
     longest = LONGEST.get(cell["program"], LONGEST_SPINNING)
     ready, _, _ = select.select([plugin], [], [], longest)
