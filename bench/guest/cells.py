@@ -29,8 +29,7 @@ from nicsim import nicsim, port_named  # noqa: E402
 OUT = Path("/out/bench/raw")
 # Limits in seconds of guest time. With a spinning program, a second is 10^9 instructions; without
 # one the guest is idle until frames arrive, and needs many seconds for a few instructions.
-LONGEST = {"control": 1000}
-LONGEST_SPINNING = 3
+LONGEST, LONGEST_IDLE = 3, 1000
 BUSY_POLL = ["-N", "-z", "-B"]
 INTERRUPTS = ["-N", "-z"]
 # CPUs with two cores: interrupts and NAPI, the program, bench/guest/pace.c and this script
@@ -281,7 +280,7 @@ def measure(cell):
     frames = f"{frames}={cell['round']}" if cell["round"] and ports else "full"
     plugin.write(f"{cell['id']} {counter} {cell['warmup']} {cell['packets']} {frames} "
                  f"{' '.join(map(str, ports))}\n".encode())
-    longest = LONGEST.get(cell["program"], LONGEST_SPINNING)
+    longest = LONGEST_IDLE if cell["program"] == "control" or cell["wait"] == "poll" else LONGEST
     ready, _, _ = select.select([plugin], [], [], longest)
     assert ready, f"no {cell['packets']} packets in {longest} s"
     answer = plugin.read(64)

@@ -28,6 +28,30 @@ static inline bool xdp_builtin_native(const struct net_device *dev)
 	return dev->xdp_napi && (dev->xdp_features & needed) == needed;
 }
 
+#ifdef CONFIG_XDP_SOCKETS
+
+extern struct bpf_prog *xsk_builtin_prog; /* Written once, under RTNL */
+
+/**
+ * xsk_is_builtin() - check whether a program is the built-in one
+ * @prog: the program of a device, or NULL
+ *
+ * Return: true if it is
+ */
+static inline bool xsk_is_builtin(const struct bpf_prog *prog)
+{
+	return prog && prog == READ_ONCE(xsk_builtin_prog);
+}
+
+#else
+
+static inline bool xsk_is_builtin(const struct bpf_prog *prog)
+{
+	return false;
+}
+
+#endif /* CONFIG_XDP_SOCKETS */
+
 int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
 		    enum bpf_xdp_mode mode, bool fallback,
 		    struct netlink_ext_ack *extack);

@@ -36,6 +36,7 @@ struct xdp_sock;
  * @prod: producer index of the Rx ring, which the flush publishes
  * @room: number of contiguous free entries from @desc
  * @max_len: maximum length of a packet in bytes
+ * @unaligned: chunks are unaligned, @base is not used
  */
 struct xdp_redirect_ctx {
 	struct bpf_net_context *net;
@@ -45,6 +46,7 @@ struct xdp_redirect_ctx {
 	u32 *prod;
 	u32 room;
 	u32 max_len;
+	bool unaligned;
 };
 
 /**
@@ -78,6 +80,7 @@ void xdp_do_flush_ctx(struct xdp_redirect_ctx *ctx);
 
 int xsk_map_redirect_ctx(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs,
 			 struct xdp_buff *xdp);
+u64 xsk_redirect_unaligned(struct xdp_buff *xdp);
 
 /**
  * xsk_redirect_next() - redirect a packet to the same socket as the last one
@@ -90,7 +93,7 @@ int xsk_map_redirect_ctx(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs,
  */
 static inline bool xsk_redirect_next(struct xdp_redirect_ctx *ctx,
 				     const struct xdp_sock *xs,
-				     const struct xdp_buff *xdp)
+				     struct xdp_buff *xdp)
 {
 	u32 len = xdp->data_end - xdp->data;
 	struct xdp_desc *desc = ctx->desc;
@@ -99,7 +102,8 @@ static inline bool xsk_redirect_next(struct xdp_redirect_ctx *ctx,
 	    unlikely(xdp_buff_has_frags(xdp)))
 		return false;
 
-	desc->addr = xdp->data - ctx->base;
+	desc->addr = unlikely(ctx->unaligned) ? xsk_redirect_unaligned(xdp) :
+						xdp->data - ctx->base;
 	desc->len = len;
 	desc->options = 0;
 	ctx->desc = desc + 1;
@@ -119,7 +123,7 @@ static inline int xsk_map_redirect_ctx(struct xdp_redirect_ctx *ctx,
 
 static inline bool xsk_redirect_next(struct xdp_redirect_ctx *ctx,
 				     const struct xdp_sock *xs,
-				     const struct xdp_buff *xdp)
+				     struct xdp_buff *xdp)
 {
 	return false;
 }

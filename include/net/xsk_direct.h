@@ -39,6 +39,7 @@ struct xdp_sock;
  *	its data in the umem
  * @desc: the next entry of the socket's Rx ring
  * @room: number of free entries, across the wrap-around
+ * @span: number of contiguous ones
  * @bytes: number of bytes received; grows
  * @max_len: size of a chunk in bytes, without headroom
  */
@@ -47,6 +48,7 @@ struct xsk_direct {
 	void *base;
 	struct xdp_desc *desc;
 	u32 room;
+	u32 span;
 	u32 bytes;
 	u32 max_len;
 };
@@ -67,7 +69,6 @@ typedef u32 (*xsk_direct_span_t)(struct xsk_direct *direct,
 bool xsk_direct_begin(struct xsk_direct *direct, const struct bpf_prog *prog,
 		      const struct xdp_rxq_info *rxq,
 		      struct xsk_buff_pool *pool, u32 budget);
-u32 xsk_direct_span(struct xsk_direct *direct);
 void xsk_direct_commit(struct xsk_direct *direct, u32 count);
 void xsk_direct_end(struct xsk_direct *direct);
 
@@ -201,7 +202,7 @@ static __always_inline u32 xsk_direct_receive(struct xsk_direct *direct,
 	u32 count, got, done = 0;
 
 	while (done < budget) {
-		count = min3(budget - done, xsk_direct_span(direct),
+		count = min3(budget - done, direct->span,
 			     ring->count - ring->next_to_clean);
 		got = span(direct, ring, count);
 		/* The device wrote the packets before the descriptors; the

@@ -10,6 +10,9 @@
 
 struct xsk_recycle;
 
+/* Buffers that xsk_refill_post() takes at a time, if not by address */
+#define XSK_REFILL_BUFFS	16
+
 /*
  * Refill of a zero-copy Rx ring: contiguous addresses of the fill ring, or of
  * paired Tx queues, are posted to contiguous descriptors in one pass, without
@@ -38,7 +41,7 @@ struct xsk_rx_ring {
 
 /**
  * struct xsk_refill_span - contiguous addresses to post
- * @addrs: the first address; NULL: take buffers of xsk_buff_alloc()
+ * @addrs: the first address; NULL: take buffers of xsk_refill_buffs()
  * @count: number of addresses
  * @user: in the fill ring, where user space can write
  * @slow: each address needs xsk_refill_take()
@@ -68,6 +71,8 @@ u32 xsk_refill_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 		    u32 max);
 u32 xsk_refill_done(struct xsk_buff_pool *pool,
 		    const struct xsk_refill_span *span, u32 posted);
+u32 xsk_refill_buffs(struct xsk_buff_pool *pool, struct xdp_buff **buffs,
+		     u32 max);
 struct xdp_buff_xsk *xsk_refill_take(struct xsk_buff_pool *pool,
 				     const struct xsk_refill_span *span, u32 i);
 void xsk_refill_count_empty(struct xsk_buff_pool *pool);
@@ -161,6 +166,28 @@ __xsk_refill_post_slow(const struct xsk_refill_span *span,
 	return next - ring->next_to_use;
 }
 
+/* Internal to xsk_refill_post(): buffers that are not taken by address */
+static __always_inline size_t
+__xsk_refill_post_buffs(const struct xsk_refill_span *span,
+			const struct xsk_rx_ring *ring,
+			xsk_refill_write_t write)
+{
+	struct xdp_buff *buffs[XSK_REFILL_BUFFS];
+	size_t next = ring->next_to_use;
+	u32 i, got, max, left = span->count;
+
+	do {
+		max = min_t(u32, left, XSK_REFILL_BUFFS);
+		got = xsk_refill_buffs(ring->pool, buffs, max);
+		for (i = 0; i < got; i++)
+			write(ring->desc, ring->bufs, next++, buffs[i],
+			      xsk_buff_xdp_get_dma(buffs[i]));
+		left -= got;
+	} while (left && got == max);
+
+	return next - ring->next_to_use;
+}
+
 /* Internal to xsk_refill_post(): what it keeps in registers */
 struct xsk_refill_regs {
 	const u64 *addrs;
@@ -243,10 +270,13 @@ xsk_refill_post_all(const struct xsk_refill_span *span,
 		    const struct xsk_rx_ring *ring, xsk_refill_write_t write,
 		    bool user)
 {
-	u32 done = __xsk_refill_post(span, ring, write, user, true);
+	u32 done;
 
-	if (done < ALIGN_DOWN(span->count, 4))
-		return done;
+	if (span->count >= 4) {
+		done = __xsk_refill_post(span, ring, write, user, true);
+		if (done < ALIGN_DOWN(span->count, 4))
+			return done;
+	}
 	return __xsk_refill_post(span, ring, write, user, false);
 }
 
@@ -263,6 +293,8 @@ static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
 					   const struct xsk_rx_ring *ring,
 					   xsk_refill_write_t write)
 {
+	if (unlikely(!span->addrs))
+		return __xsk_refill_post_buffs(span, ring, write);
 	if (unlikely(span->slow))
 		return __xsk_refill_post_slow(span, ring, write);
 	return span->user ? xsk_refill_post_all(span, ring, write, true) :

@@ -192,10 +192,13 @@ xsk_tx_span_write_all(const struct xsk_tx_span *span,
 		      struct xsk_tx_dev_ring *ring, xsk_tx_write_t write,
 		      bool record)
 {
-	u32 done = __xsk_tx_span_write(span, ring, write, record, true);
+	u32 done;
 
-	if (done < ALIGN_DOWN(span->count, 4))
-		return done;
+	if (span->count >= 4) {
+		done = __xsk_tx_span_write(span, ring, write, record, true);
+		if (done < ALIGN_DOWN(span->count, 4))
+			return done;
+	}
 	return __xsk_tx_span_write(span, ring, write, record, false);
 }
 

@@ -25,7 +25,6 @@ struct xsk_attach_choice {
 /* xsk_builtin.c */
 struct bpf_prog *xsk_builtin_get(void);
 u32 xsk_builtin_id(void);
-bool xsk_is_builtin(const struct bpf_prog *prog);
 int xsk_redirect_action(u64 flags);
 int bpf_xsk_redirect(struct xdp_md *ctx, u64 flags);
 

@@ -18,10 +18,11 @@
 #include <linux/sched/user.h>
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
+#include <net/xdp_builtin.h>
 
 #include "xsk_attach.h"
 
-static struct bpf_prog *xsk_builtin_prog; /* Written once, under RTNL */
+struct bpf_prog *xsk_builtin_prog;
 static bool xsk_builtin_entered; /* Protected by RTNL */
 
 /**
@@ -168,17 +169,6 @@ struct bpf_prog *xsk_builtin_get(void)
 
 	xsk_builtin_enter(prog);
 	return prog;
-}
-
-/**
- * xsk_is_builtin() - check whether a program is the built-in one
- * @prog: the program of a driver, or NULL
- *
- * Return: true if it is
- */
-bool xsk_is_builtin(const struct bpf_prog *prog)
-{
-	return prog && prog == READ_ONCE(xsk_builtin_prog);
 }
 
 /**

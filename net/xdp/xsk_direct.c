@@ -7,6 +7,7 @@
  */
 #include <linux/bpf.h>
 #include <net/busy_poll.h>
+#include <net/xdp_builtin.h>
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_direct.h>
 
@@ -14,12 +15,13 @@
 #include "xsk_posted.h"
 #include "xsk_queue.h"
 
-static void xsk_direct_set_desc(struct xsk_direct *direct)
+static void xsk_direct_aim(struct xsk_direct *direct, struct xsk_queue *rx)
 {
-	struct xsk_queue *rx = direct->xs->rx;
 	struct xdp_rxtx_ring *ring = (struct xdp_rxtx_ring *)rx->ring;
+	u32 index = rx->cached_prod & rx->ring_mask;
 
-	direct->desc = &ring->desc[rx->cached_prod & rx->ring_mask];
+	direct->desc = &ring->desc[index];
+	direct->span = min(direct->room, rx->nentries - index);
 }
 
 /**
@@ -58,25 +60,10 @@ bool xsk_direct_begin(struct xsk_direct *direct, const struct bpf_prog *prog,
 		return false;
 
 	__sk_mark_napi_id_once(&xs->sk, rxq->napi_id);
-	xsk_direct_set_desc(direct);
+	xsk_direct_aim(direct, xs->rx);
 	return true;
 }
 EXPORT_SYMBOL_GPL(xsk_direct_begin);
-
-/**
- * xsk_direct_span() - get the number of contiguous free Rx ring entries
- * @direct: state of the poll
- *
- * Return: the number of entries, 0 if the ring is full
- */
-u32 xsk_direct_span(struct xsk_direct *direct)
-{
-	struct xsk_queue *rx = direct->xs->rx;
-
-	return min(direct->room,
-		   rx->nentries - (rx->cached_prod & rx->ring_mask));
-}
-EXPORT_SYMBOL_GPL(xsk_direct_span);
 
 /* Values that user space writes at the same time are to its own disadvantage */
 static void xsk_direct_commit_slow(struct xsk_buff_pool *pool,
@@ -98,19 +85,23 @@ static void xsk_direct_commit_slow(struct xsk_buff_pool *pool,
 /**
  * xsk_direct_commit() - commit delivered packets
  * @direct: state of the poll
- * @count: number of entries written, limited by xsk_direct_span()
+ * @count: number of entries written, at most @span of @direct
  */
 void xsk_direct_commit(struct xsk_direct *direct, u32 count)
 {
 	struct xsk_buff_pool *pool = direct->xs->pool;
+	struct xsk_queue *rx = direct->xs->rx;
 
 	if (unlikely(dma_dev_need_sync(pool->dev) ||
 		     READ_ONCE(pool->recycle_check)))
 		xsk_direct_commit_slow(pool, direct->desc, count);
 
-	direct->xs->rx->cached_prod += count;
+	rx->cached_prod += count;
+	direct->desc += count;
 	direct->room -= count;
-	xsk_direct_set_desc(direct);
+	direct->span -= count;
+	if (!direct->span)
+		xsk_direct_aim(direct, rx);
 }
 EXPORT_SYMBOL_GPL(xsk_direct_commit);
 

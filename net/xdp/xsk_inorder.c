@@ -49,12 +49,6 @@ static_assert(MAX_SKB_FRAGS + 2 < 1 << XSK_INORDER_DESCS_BITS);
  */
 #define XSK_INORDER_SKIP	64U
 
-static struct xsk_inorder_run *xsk_inorder_run(struct xsk_inorder_pool *order,
-					       u32 index)
-{
-	return &order->runs[index & (XSK_INORDER_RUNS - 1)];
-}
-
 /**
  * xsk_inorder_new_id() - allocate an id for a socket
  * @order: the in-order state of the queue
@@ -67,93 +61,6 @@ u32 xsk_inorder_new_id(struct xsk_inorder_pool *order)
 	/* Bit 31 is a flag in the id of a run */
 	order->last_id = (order->last_id + 1) & ~XSK_INORDER_RECORDED;
 	return order->last_id;
-}
-
-/**
- * xsk_inorder_full() - check whether all runs are in use
- * @order: the in-order state of the queue
- *
- * Return: true if no run can be added
- */
-bool xsk_inorder_full(const struct xsk_inorder_pool *order)
-{
-	return order->tail - order->head == XSK_INORDER_RUNS;
-}
-
-/**
- * xsk_inorder_add() - record entries that were taken from a Tx ring
- * @order: the in-order state of the queue, not full
- * @id: id of the socket, with XSK_INORDER_RECORDED if addresses are recorded
- * @descs: number of valid descriptors, which the driver gets
- * @entries: number of entries taken: the valid ones, followed by invalid ones
- *
- * Return: number of entries that are complete at once, because none before
- * them is in flight
- */
-u32 xsk_inorder_add(struct xsk_inorder_pool *order, u32 id, u32 descs,
-		    u32 entries)
-{
-	bool empty = order->head == order->tail;
-	struct xsk_inorder_run *last;
-
-	if (empty && !descs)
-		return entries;
-
-	last = xsk_inorder_run(order, order->tail - 1);
-	if (empty || last->id != id || (last->extra && descs)) {
-		last = xsk_inorder_run(order, order->tail++);
-		*last = (struct xsk_inorder_run){ .id = id };
-	}
-	last->descs += descs;
-	last->extra += entries - descs;
-	return 0;
-}
-
-/**
- * xsk_inorder_next() - complete descriptors of the oldest run
- * @order: the in-order state of the queue
- * @descs: number of descriptors to complete; reduced by those of the run
- * @id: id of the run, on return
- *
- * Return: number of entries completed; 0 if nothing is left to complete
- */
-u32 xsk_inorder_next(struct xsk_inorder_pool *order, u32 *descs, u32 *id)
-{
-	struct xsk_inorder_run *run;
-	u32 entries;
-
-	if (order->head == order->tail)
-		return 0;
-
-	run = xsk_inorder_run(order, order->head);
-	*id = run->id;
-	entries = min(*descs, run->descs);
-	*descs -= entries;
-	run->descs -= entries;
-	if (!run->descs) {
-		entries += run->extra;
-		order->head++;
-	}
-	return entries;
-}
-
-/**
- * xsk_inorder_limit() - validate the producer index of user space
- * @done: index of the first entry that is not complete
- * @taken: index of the first entry that was not taken
- * @produced: the producer index
- * @size: size of the ring in entries
- *
- * Entries in flight must not be taken again.
- *
- * Return: @produced; @taken if that is out of range: behind @taken, or more
- * than @size ahead of @done
- */
-u32 xsk_inorder_limit(u32 done, u32 taken, u32 produced, u32 size)
-{
-	if (produced - done > size || produced - done < taken - done)
-		return taken;
-	return produced;
 }
 
 /**
@@ -366,31 +273,8 @@ static void xsk_inorder_publish(struct xdp_sock *xs, u32 done)
 }
 
 /**
- * xsk_inorder_peek() - refresh the producer index of the Tx ring
- * @xs: the socket
- *
- * Return: true if it has changed
- */
-bool xsk_inorder_peek(struct xdp_sock *xs)
-{
-	struct xsk_queue *tx = xs->tx;
-	u32 seen = tx->cached_prod;
-
-	/* User space that produced into an entry has seen the consumer index
-	 * pass it. The acquire in __xskq_cons_peek() orders the load of done
-	 * after that of the producer index, so that it is at least as new.
-	 * Pairs with smp_store_release() in xsk_inorder_publish(), by way of
-	 * user space.
-	 */
-	__xskq_cons_peek(tx);
-	tx->cached_prod = xsk_inorder_limit(READ_ONCE(xs->inorder.done),
-					    tx->cached_cons, tx->cached_prod,
-					    tx->nentries);
-	return tx->cached_prod != seen;
-}
-
-/**
- * xsk_inorder_entries() - get the number of entries that can be taken
+ * xsk_inorder_entries() - get the number of entries with the same setting of
+ *	XDP_RECYCLE that can be taken
  * @xs: the socket
  * @max: upper limit
  *
@@ -398,19 +282,8 @@ bool xsk_inorder_peek(struct xdp_sock *xs)
  */
 u32 xsk_inorder_entries(struct xdp_sock *xs, u32 max)
 {
-	struct xsk_queue *tx = xs->tx;
-
-	if (tx->cached_prod - tx->cached_cons < max)
-		xsk_inorder_peek(xs);
-
-	max = min(max, tx->cached_prod - tx->cached_cons);
-	/* After the load of the producer index: entries that were written
-	 * after setsockopt(XDP_RECYCLE) are taken with its setting
-	 */
-	if (READ_ONCE(xs->pool->recycle))
-		max = xsk_recycle_room(xs->pool, xs, max);
-
-	return max;
+	max = xsk_inorder_available(xs, max);
+	return xsk_recycle_room(READ_ONCE(xs->pool->recycle), xs->tx, max);
 }
 
 static void xsk_inorder_credit(struct xdp_sock *xs, u32 entries)
@@ -423,8 +296,7 @@ static void xsk_inorder_credit(struct xdp_sock *xs, u32 entries)
  * xsk_inorder_taken() - record entries that were taken from a socket's Tx ring
  * @pool: the pool, which has a free run
  * @xs: the socket
- * @descs: the valid descriptors; NULL if their addresses, if any are recorded,
- *	were written by xsk_tx_span_write()
+ * @descs: the valid descriptors
  * @count: number of valid descriptors, which the driver gets
  * @entries: number of entries taken
  */
@@ -433,7 +305,7 @@ void xsk_inorder_taken(struct xsk_buff_pool *pool, struct xdp_sock *xs,
 {
 	u32 id = xs->inorder.id, done;
 
-	if (READ_ONCE(pool->recycle) && xsk_recycle_record(pool, descs, count))
+	if (xsk_recycle_record(pool, descs, count))
 		id |= XSK_INORDER_RECORDED;
 
 	done = xsk_inorder_add(pool->inorder, id, count, entries);
@@ -623,7 +495,10 @@ bool xsk_inorder_peek_desc(struct xsk_buff_pool *pool, struct xdp_desc *desc)
 
 static struct xdp_sock *xsk_inorder_find(struct xsk_buff_pool *pool, u32 id)
 {
-	struct xdp_sock *xs;
+	struct xdp_sock *xs = READ_ONCE(pool->tx_span_xs);
+
+	if (likely(xs && xs->inorder.id == id))
+		return xs;
 
 	list_for_each_entry_rcu(xs, &pool->xsk_tx_list, tx_list) {
 		if (xs->inorder.id == id)

@@ -66,52 +66,9 @@ u32 xsk_recycle_switch(struct xsk_recycle *recycle, u32 taken, u32 size,
 }
 
 /**
- * xsk_recycle_room() - limit a batch to what can be recorded
- * @pool: pool of a Tx queue that recycles, or has recycled
- * @xs: its socket
- * @max: upper limit
- *
- * Return: number of descriptors that can be taken; the setting is the same
- * for all of them
- */
-u32 xsk_recycle_room(struct xsk_buff_pool *pool, const struct xdp_sock *xs,
-		     u32 max)
-{
-	struct xsk_recycle *recycle = pool->recycle;
-
-	max = xsk_recycle_switch(recycle, xs->tx->cached_cons,
-				 xs->tx->nentries, max);
-	if (!recycle->on)
-		return max;
-	return min(max, recycle->mask + 1 -
-			(recycle->recorded - READ_ONCE(recycle->read)));
-}
-
-/**
- * xsk_recycle_contiguous() - get contiguous entries to record addresses in
- * @pool: pool of a Tx queue
- * @max: number of addresses; reduced to the number of contiguous entries
- *
- * Return: the first entry, NULL if addresses are not recorded
- */
-u64 *xsk_recycle_contiguous(struct xsk_buff_pool *pool, u32 *max)
-{
-	struct xsk_recycle *recycle = READ_ONCE(pool->recycle);
-	u32 index;
-
-	if (!recycle || !recycle->on)
-		return NULL;
-
-	index = recycle->recorded & recycle->mask;
-	*max = min(*max, recycle->mask + 1 - index);
-	return &recycle->addrs[index];
-}
-
-/**
  * xsk_recycle_record() - record the addresses of descriptors
- * @pool: pool of a Tx queue that recycles, or has recycled
- * @descs: the descriptors; NULL if the addresses were written to the entries
- *	that xsk_recycle_contiguous() returned
+ * @pool: pool of a Tx queue
+ * @descs: the descriptors
  * @count: number of descriptors, limited by xsk_recycle_room()
  *
  * Return: true if addresses are recorded
@@ -119,13 +76,13 @@ u64 *xsk_recycle_contiguous(struct xsk_buff_pool *pool, u32 *max)
 bool xsk_recycle_record(struct xsk_buff_pool *pool,
 			const struct xdp_desc *descs, u32 count)
 {
-	struct xsk_recycle *recycle = pool->recycle;
+	struct xsk_recycle *recycle = READ_ONCE(pool->recycle);
 	u32 i;
 
-	if (!recycle->on)
+	if (!recycle || !recycle->on)
 		return false;
 
-	for (i = 0; descs && i < count; i++)
+	for (i = 0; i < count; i++)
 		recycle->addrs[(recycle->recorded + i) & recycle->mask] =
 			descs[i].addr;
 	recycle->recorded += count;

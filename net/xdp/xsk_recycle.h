@@ -9,6 +9,8 @@
 #include <net/xdp_sock.h>
 #include <net/xsk_buff_pool.h>
 
+#include "xsk_queue.h"
+
 struct xsk_refill_span;
 
 /**
@@ -29,6 +31,7 @@ struct xsk_refill_span;
  * @entry: index of the Tx ring entry from which @on holds
  * @recorded: index behind the last recorded address; falls when chunks are
  *	spilled
+ * @read_seen: the last known value of @read
  * @spilled: number of chunks that went to the completion ring
  * @kicks: number of times that the Rx queue's NAPI was triggered
  * @published: index behind the last completed address
@@ -58,6 +61,7 @@ struct xsk_recycle {
 	bool on;
 	u32 entry;
 	u32 recorded;
+	u32 read_seen;
 	u64 spilled;
 	u64 kicks;
 	u32 published;
@@ -101,9 +105,58 @@ static inline bool xsk_recycle_is_paired(const struct xsk_buff_pool *pool)
 }
 
 /* Polls of the Tx queue, xsk_recycle.c */
-u32 xsk_recycle_room(struct xsk_buff_pool *pool, const struct xdp_sock *xs,
-		     u32 max);
-u64 *xsk_recycle_contiguous(struct xsk_buff_pool *pool, u32 *max);
+
+/**
+ * xsk_recycle_room() - limit a batch to what can be recorded
+ * @recycle: the recycling state of the Tx queue, or NULL
+ * @tx: its Tx ring, whose producer index was read before: entries that were
+ *	written after setsockopt(XDP_RECYCLE) are taken with its setting
+ * @max: upper limit
+ *
+ * Return: number of descriptors that can be taken; the setting is the same
+ * for all of them
+ */
+static inline u32 xsk_recycle_room(struct xsk_recycle *recycle,
+				   const struct xsk_queue *tx, u32 max)
+{
+	u32 size;
+
+	if (!recycle)
+		return max;
+	/* Matches the release in xsk_recycle_request() */
+	if (unlikely(smp_load_acquire(&recycle->request) != recycle->applied))
+		max = xsk_recycle_switch(recycle, tx->cached_cons,
+					 tx->nentries, max);
+	if (!recycle->on)
+		return max;
+
+	size = recycle->mask + 1;
+	/* The last known value is good enough, unless it limits the batch */
+	if (size - (recycle->recorded - recycle->read_seen) < max)
+		recycle->read_seen = READ_ONCE(recycle->read);
+	return min(max, size - (recycle->recorded - recycle->read_seen));
+}
+
+/**
+ * xsk_recycle_span() - get contiguous entries to record addresses in
+ * @recycle: the recycling state of the Tx queue, or NULL
+ * @max: number of addresses, limited by xsk_recycle_room(); reduced to the
+ *	number of contiguous entries
+ *
+ * Return: the first entry, NULL if addresses are not recorded
+ */
+static inline u64 *xsk_recycle_span(const struct xsk_recycle *recycle, u32 *max)
+{
+	u32 index;
+
+	if (!recycle || !recycle->on)
+		return NULL;
+
+	index = recycle->recorded & recycle->mask;
+	*max = min(*max, recycle->mask + 1 - index);
+	return &recycle->addrs[index];
+}
+
 bool xsk_recycle_record(struct xsk_buff_pool *pool,
 			const struct xdp_desc *descs, u32 count);
 void xsk_recycle_completed(struct xsk_buff_pool *pool, u32 count);

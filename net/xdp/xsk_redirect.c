@@ -12,16 +12,12 @@
 
 #include "xsk_queue.h"
 
-/*
- * Chunks of this pool only, and aligned ones: xp_release() has to return the
- * buffer head of an unaligned chunk, and packets in other memory are copied.
- */
+/* Chunks of this pool only: packets in other memory are copied */
 static bool xsk_redirect_is_cacheable(const struct xdp_sock *xs,
 				      const struct xdp_buff *xdp)
 {
 	return xdp->rxq->mem.type == MEM_TYPE_XSK_BUFF_POOL &&
-	       container_of(xdp, struct xdp_buff_xsk, xdp)->pool == xs->pool &&
-	       !xs->pool->unaligned;
+	       container_of(xdp, struct xdp_buff_xsk, xdp)->pool == xs->pool;
 }
 
 /* Cache the contiguous free entries of the Rx ring, up to its wrap */
@@ -33,11 +29,27 @@ static void xsk_redirect_aim(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs)
 
 	ctx->xs = xs;
 	ctx->base = xs->pool->addrs;
+	ctx->unaligned = xs->pool->unaligned;
 	ctx->desc = &ring->desc[index];
 	ctx->prod = &rx->cached_prod;
 	ctx->room = xskq_prod_nb_free(rx, rx->nentries - index);
 	ctx->max_len = xs->sg ? U32_MAX :
 				__xsk_pool_get_rx_frame_size(xs->pool);
+}
+
+/**
+ * xsk_redirect_unaligned() - hand an unaligned chunk to user space
+ * @xdp: a single-buffer packet of the pool
+ *
+ * Return: address for the descriptor
+ */
+u64 xsk_redirect_unaligned(struct xdp_buff *xdp)
+{
+	struct xdp_buff_xsk *xskb = container_of(xdp, struct xdp_buff_xsk, xdp);
+	u64 addr = xp_get_handle(xskb, xskb->pool);
+
+	xp_release(xskb);
+	return addr;
 }
 
 /**

@@ -19,10 +19,10 @@ static bool xsk_refill_available(struct xsk_buff_pool *pool)
 	       xsk_recycle_has_pending(pool);
 }
 
-/* @count buffers of xsk_buff_alloc() */
+/* At most @count buffers of xsk_buff_alloc_batch() */
 static u32 xsk_refill_next_buff(struct xsk_refill_span *span, u32 count)
 {
-	*span = (struct xsk_refill_span) { .count = count, .slow = true };
+	*span = (struct xsk_refill_span) { .count = count };
 	return count;
 }
 
@@ -55,9 +55,9 @@ static u32 xsk_refill_next_fill(struct xsk_buff_pool *pool,
 u32 xsk_refill_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 		    u32 max)
 {
-	/* One at a time: xsk_buff_alloc() may skip invalid addresses */
 	if (unlikely(pool->unaligned || dma_dev_need_sync(pool->dev)))
-		return xsk_refill_next_buff(span, xsk_refill_available(pool));
+		return xsk_refill_next_buff(span, xsk_refill_available(pool) ?
+						  max : 0);
 	if (unlikely(pool->free_list_cnt))
 		return xsk_refill_next_buff(span,
 					    min(max, pool->free_list_cnt));
@@ -100,22 +100,33 @@ u32 xsk_refill_done(struct xsk_buff_pool *pool,
 }
 EXPORT_SYMBOL_GPL(xsk_refill_done);
 
-static struct xdp_buff_xsk *xsk_refill_take_buff(struct xsk_buff_pool *pool)
+/**
+ * xsk_refill_buffs() - get buffers of a span without addresses
+ * @pool: the pool
+ * @buffs: receives the buffers
+ * @max: maximum number of buffers
+ *
+ * Context: as xsk_refill_next()
+ * Return: number of buffers; less than @max if there are no more chunks, or if
+ * some addresses are invalid
+ */
+u32 xsk_refill_buffs(struct xsk_buff_pool *pool, struct xdp_buff **buffs,
+		     u32 max)
 {
-	struct xdp_buff *xdp = xsk_buff_alloc(pool);
-	struct xdp_buff_xsk *xskb;
+	u32 i, got = xsk_buff_alloc_batch(pool, buffs, max);
 
-	if (!xdp)
-		return NULL;
+	if (likely(!READ_ONCE(pool->recycle_check)))
+		return got;
 
-	xskb = container_of(xdp, struct xdp_buff_xsk, xdp);
-	if (unlikely(READ_ONCE(pool->recycle_check)))
-		xsk_mark_posted(pool, xskb);
-	return xskb;
+	for (i = 0; i < got; i++)
+		xsk_mark_posted(pool, container_of(buffs[i],
+						   struct xdp_buff_xsk, xdp));
+	return got;
 }
+EXPORT_SYMBOL_GPL(xsk_refill_buffs);
 
 /**
- * xsk_refill_take() - get a buffer of a slow span
+ * xsk_refill_take() - get the buffer of an address of a slow span
  * @pool: the pool
  * @span: the addresses
  * @i: index of an address
@@ -127,9 +138,6 @@ struct xdp_buff_xsk *xsk_refill_take(struct xsk_buff_pool *pool,
 {
 	struct xdp_buff_xsk *xskb;
 	u64 addr;
-
-	if (!span->addrs)
-		return xsk_refill_take_buff(pool);
 
 	/* In the fill ring, user space can change it: read it once */
 	addr = READ_ONCE(span->addrs[i]);

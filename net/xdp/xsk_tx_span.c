@@ -12,11 +12,31 @@
 #include "xsk_queue.h"
 #include "xsk_recycle.h"
 
+/* What cannot change while the pool is bound. The pages of the umem were mapped
+ * before: if none of them needs DMA syncs then, none does later.
+ */
 static bool xsk_tx_pool_has_spans(const struct xsk_buff_pool *pool)
 {
-	return !pool->unaligned && !pool->tx_metadata_len &&
-	       !READ_ONCE(pool->reclaim_descs) &&
+	return !pool->unaligned && !pool->tx_metadata_len && pool->dev &&
 	       !dma_dev_need_sync(pool->dev);
+}
+
+/**
+ * xsk_tx_span_update() - update the socket that transmits in spans
+ * @pool: the pool, whose list of Tx sockets has changed
+ *
+ * Context: under xsk_tx_list_lock; xsk_unbind_dev() waits for polls that use
+ * the socket
+ */
+void xsk_tx_span_update(struct xsk_buff_pool *pool)
+{
+	struct xdp_sock *xs = NULL;
+
+	if (list_is_singular(&pool->xsk_tx_list) && xsk_tx_pool_has_spans(pool))
+		xs = list_first_entry(&pool->xsk_tx_list, struct xdp_sock,
+				      tx_list);
+	/* Pairs with the data dependency of the load in xsk_tx_span_begin() */
+	smp_store_release(&pool->tx_span_xs, xs);
 }
 
 /* Number of contiguous entries from @index, at most @max */
@@ -55,31 +75,29 @@ static u32 xsk_tx_span_done(struct xsk_tx_span *span, struct xsk_queue *cq,
 int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		      u32 max, bool count_empty)
 {
+	struct xsk_inorder_pool *order = READ_ONCE(pool->inorder);
+	struct xdp_sock *xs = READ_ONCE(pool->tx_span_xs);
+	struct xsk_recycle *recycle;
 	struct xdp_rxtx_ring *ring;
 	struct xsk_queue *tx;
-	struct xdp_sock *xs;
 	u32 room = max;
 
-	if (!xsk_tx_pool_has_spans(pool))
-		return -EOPNOTSUPP;
-
 	/* A poll is an RCU read section: xsk_unbind_dev() waits for it */
-	xs = list_first_or_null_rcu(&pool->xsk_tx_list, struct xdp_sock,
-				    tx_list);
-	if (!xs)
-		return 0;
-	if (!list_is_singular(&pool->xsk_tx_list))
-		return -EOPNOTSUPP;
+	if (unlikely(!xs))
+		return list_empty(&pool->xsk_tx_list) ? 0 : -EOPNOTSUPP;
 	/* The remaining descriptors of an invalid packet may look valid */
-	if (READ_ONCE(xs->drain_cont))
+	if (unlikely(READ_ONCE(pool->reclaim_descs) ||
+		     READ_ONCE(xs->drain_cont)))
 		return -EOPNOTSUPP;
 
 	tx = xs->tx;
-	if (xsk_pool_is_inorder(pool)) {
-		if (xsk_inorder_full(pool->inorder))
+	if (order) {
+		if (xsk_inorder_full(order))
 			return 0;
-		max = xsk_inorder_entries(xs, max);
-		span->done = xsk_recycle_contiguous(pool, &max);
+		max = xsk_inorder_available(xs, max);
+		recycle = READ_ONCE(pool->recycle);
+		max = xsk_recycle_room(recycle, tx, max);
+		span->done = xsk_recycle_span(recycle, &max);
 	} else {
 		max = xsk_tx_span_done(span, pool->cq, max);
 		if (!max)
@@ -120,8 +138,14 @@ void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent)
 		return;
 
 	xskq_cons_release_n(xs->tx, sent);
-	if (xsk_pool_is_inorder(pool)) {
-		xsk_inorder_taken(pool, xs, NULL, sent, sent);
+	if (pool->inorder) {
+		u32 id = xs->inorder.id;
+
+		if (span->done) {
+			pool->recycle->recorded += sent;
+			id |= XSK_INORDER_RECORDED;
+		}
+		xsk_inorder_add(pool->inorder, id, sent, sent);
 		return;
 	}
 

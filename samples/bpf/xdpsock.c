@@ -129,7 +129,8 @@ static __u32 recycled(struct xsk_port *port)
 {
 	__u32 from;
 
-	comp_to_fill(port);
+	if (xsk_cons_nb_avail(&port->comp, 1))
+		comp_to_fill(port);
 	return completed_slots(port, port->tx.size, &from);
 }
 

@@ -80,6 +80,7 @@ static inline struct xsk_kunit_queue *xsk_kunit_queue(struct kunit *test,
 		queue->xs[i].sk.sk_write_space = xsk_kunit_write_space;
 		list_add_rcu(&queue->xs[i].tx_list, &queue->pool.xsk_tx_list);
 	}
+	xsk_tx_span_update(&queue->pool);
 	return queue;
 }
 
