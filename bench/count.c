@@ -3,7 +3,7 @@
  * A QEMU plugin that counts executed instructions per block of code, between two points
  * that are given in packets.
  *
- *   -plugin count.so,dir=BOOT,out=FOLDER,round=ADDRESS[,cores=N][,lines=on]
+ *   -plugin count.so,dir=BOOT,out=FOLDER,busy=ADDRESS,halt=ADDRESS[,cores=N][,lines=on]
  *
  * BOOT has the sockets control.sock of nicsim and bench.sock, the other end of a serial
  * port of the guest. The guest requests a measurement by one line on that port:
@@ -129,8 +129,10 @@ static struct {
 	char counter[32];
 	__u64 address;				/* block to count instead, or 0 */
 	__u64 warmup, packets;		/* as requested */
-	__u64 round_address;		/* of the argument */
-	__u64 round_entered, round_idle;	/* number of frames to hand over, or 0 */
+	struct {
+		__u64 address;
+		__u64 frames;			/* to hand over, or 0 */
+	} busy, halt;
 	__u64 dropped;				/* frames that the ports will not receive */
 	char ports[32];
 	unsigned int settle;			/* samples until the generators start */
@@ -244,8 +246,7 @@ static void hand_over(__u64 count)
 static void round_begins(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
-	(void)data;
-	hand_over(bench.round_entered);
+	hand_over(*(__u64 *)data);
 }
 
 static __u64 times_entered(__u64 address);
@@ -278,12 +279,12 @@ static bool asked(void)
 		return false;
 	len = 0;
 	bench.ports[0] = '\0';
-	bench.round_entered = 0;
-	bench.round_idle = 0;
+	bench.busy.frames = 0;
+	bench.halt.frames = 0;
 	if (sscanf(line, "%79s %31s %llu %llu %31s %31[0-9 ]", bench.name, bench.counter,
 		   &bench.warmup, &bench.packets, round, bench.ports) >= 5 &&
-	    (!strcmp(round, "full") || sscanf(round, "busy=%llu", &bench.round_entered) == 1 ||
-	     sscanf(round, "idle=%llu", &bench.round_idle) == 1)) {
+	    (!strcmp(round, "full") || sscanf(round, "busy=%llu", &bench.busy.frames) == 1 ||
+	     sscanf(round, "halt=%llu", &bench.halt.frames) == 1)) {
 		bench.address = bench.counter[0] == '@' ?
 				strtoull(bench.counter + 1, NULL, 16) : 0;
 		return true;
@@ -400,10 +401,10 @@ static void settle(void)
 	bench.first_packet = packets_now(&starved);
 	bench.dropped = pending(tell("counters\n"));
 	bench.state = WARMING_UP;
-	if (!bench.round_entered && !bench.round_idle)
+	if (!bench.busy.frames && !bench.halt.frames)
 		generators("start");
 	/* A socket polls only after its first packet, and a guest may be asleep already */
-	hand_over(bench.round_entered + bench.round_idle);
+	hand_over(bench.busy.frames + bench.halt.frames);
 }
 
 static void look_at_packets(void)
@@ -657,16 +658,18 @@ static void translated(struct qemu_plugin_tb *tb, void *data)
 		count_blocks(tb, n, number);
 	if (lines)
 		watch_lines(tb, n, number);
-	if (bench.round_address && qemu_plugin_tb_vaddr(tb) == bench.round_address)
+	if (qemu_plugin_tb_vaddr(tb) == bench.busy.address)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, round_begins, QEMU_PLUGIN_CB_NO_REGS,
-						     NULL);
+						     &bench.busy.frames);
+	if (qemu_plugin_tb_vaddr(tb) == bench.halt.address)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, round_begins, QEMU_PLUGIN_CB_NO_REGS,
+						     &bench.halt.frames);
 }
 
 static void idle(unsigned int vcpu, void *data)
 {
 	(void)data;
 	bench.idle += vcpu < bench.cores;
-	hand_over(bench.round_idle);
 }
 
 static void watch_lines_from_now(void)
@@ -698,7 +701,8 @@ int qemu_plugin_install(__u64 id, const struct qemu_info_t *info, int argc, char
 			watch_lines_from_now();
 		} else if (sscanf(argv[i], "dir=%79s", bench.dir) != 1 &&
 			   sscanf(argv[i], "out=%79s", bench.out) != 1 &&
-			   sscanf(argv[i], "round=%llx", &bench.round_address) != 1 &&
+			   sscanf(argv[i], "busy=%llx", &bench.busy.address) != 1 &&
+			   sscanf(argv[i], "halt=%llx", &bench.halt.address) != 1 &&
 			   (sscanf(argv[i], "cores=%u", &bench.cores) != 1 ||
 			    bench.cores > MAX_CORES)) {
 			fprintf(stderr, "count.so: unknown argument %s\n", argv[i]);

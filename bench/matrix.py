@@ -31,19 +31,21 @@ CONTESTANTS = {
     "base-control": {**CONTROL, "kernel": "base"},
     "patched-control": {**CONTROL, "kernel": "patched"},
 }
-# Number of ports; divisor of the batch for the budget of a poll. A system call polls the driver
-# twice; forwarding has to receive as many packets as it sends. Otherwise the Rx ring of the socket
-# fills up, and the driver drops a frame per poll.
+# Number of ports; divisor of the batch for the budget of a poll on the base, where a system call
+# polls the driver twice, if the generator always has frames: forwarding has to receive as many packets
+# as it sends. Otherwise the Rx ring of the socket fills up, and the driver drops a frame per poll.
 WORKLOADS = {"rxdrop": (1, 1), "l2fwd": (1, 2), "txonly": (1, 1), "fwd": (2, 2),
              "xdp_drop": (1, 1), "xdp_tx": (1, 1), "xdp_redirect": (1, 1)}
 
-# Defaults. "descriptors" is the size of the device rings and, unless "ring" is set, of the socket
+# Defaults. "batch" is the number of packets per round, "wait" how the program waits: by busy polling
+# or in poll(), and "unaligned" the mode of the umem. "descriptors" is the size of the device rings and, unless "ring" is set, of the socket
 # rings; "frames" is the number of chunks of the umem
 COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "ring": None,
           "frames": 4096, "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000,
-          "round": None, "unaligned": False, "wait": "busy", "repeat": 3, "caches": False}
+          "unaligned": False, "wait": "busy", "repeat": 3, "caches": False}
 # The defaults that VARIATIONS may change
-SIZES = ("cores", "queues", "mode", "frame", "batch", "frames", "ring", "round", "unaligned", "wait")
+SIZES = ("cores", "queues", "mode", "frame", "batch", "frames", "ring", "unaligned",
+         "wait")
 # Flows of the generator: with one queue, with several
 FLOWS = (1, 4096)
 # The cells beyond the usual ones, which run once: NICs, workload, contestants, changed defaults
@@ -52,16 +54,25 @@ THREE = ("base-xskmap", "patched-off", "attach")
 SENDING = ("base-xskmap", "attach", "attach-inorder")
 FORWARDING = (*SENDING, "all")
 COPY = {"program": "veth", "descriptors": 8192, "frames": 16384, "packets": 30000}
-# Exactly N packets per round: the generator hands over N at the start of each round of busy polling,
-# or when the guest is idle. A sender, or DPDK, takes a batch of N per round.
-ROUNDS = (1, 2, 4, 8, 16, 32, 64, 256)
-CURVE = ("base-xskmap", "patched-off", "attach", "attach-inorder", "all")
+# Packets per round of the curve; the usual cells are 64
+ROUNDS = (1, 2, 4, 8, 16, 32, 256)
+CURVE = {"rxdrop": ("base-xskmap", "patched-off", "attach"),
+         "l2fwd": ("base-xskmap", "patched-off", "attach", "all"),
+         "txonly": ("base-xskmap", "patched-off", "attach", "attach-inorder")}
 DPDK = ("dpdk-scalar", "dpdk-vector")
 # Chunks per queue with many queues: the kernel needs 120 bytes per chunk of the umem and queue
 MANY = {"descriptors": 512, "frames": 1024}
 VARIATIONS = (
-    (CHIPS, "rxdrop", TWO, {"batch": 256}),
-    (CHIPS, "l2fwd", FORWARDING, {"batch": 256}),
+    *((CHIPS, workload, CURVE[workload] + (DPDK if 4 <= batch <= 32 else ()), {"batch": batch})
+      for workload in CURVE for batch in ROUNDS),
+    # No multiple of four, in which loops are unrolled
+    (CHIPS, "l2fwd", ("patched-off", "all"), {"batch": 60}),
+    *((CHIPS, workload, THREE, {"batch": batch, "unaligned": True})
+      for workload in CURVE for batch in (1, 8, 64)),
+    *((CHIPS, workload, CURVE[workload], {"batch": batch, "wait": "poll"})
+      for workload in ("rxdrop", "l2fwd") for batch in (1, 8, 64)),
+    *((CHIPS, workload, ("dpdk-af_xdp", "dpdk-af_xdp-patched"), {"batch": batch})
+      for workload in ("rxdrop", "l2fwd") for batch in (1, 8)),
     (CHIPS, "l2fwd", FORWARDING, {"frame": 1518}),
     (CHIPS, "l2fwd", FORWARDING, {"frame": "imix"}),
     *((("i40e",), workload, contestants, {"frames": frames, "caches": True})
@@ -77,9 +88,7 @@ VARIATIONS = (
     *((CHIPS, "txonly", ("attach-inorder",), {"ring": ring}) for ring in (64, 512, 2048)),
     # DPDK's vector path for i40e refills 32 descriptors per call. With larger bursts its ring runs
     # empty, and it receives packets that do not exist
-    *((("i40e",), workload, ("dpdk-scalar", "dpdk-vector"), {"batch": 32})
-      for workload in XDPSOCK["workloads"]),
-    (("i40e-ixgbe",), "fwd", ("dpdk-scalar", "dpdk-vector"), {"batch": 32}),
+    (("i40e", "i40e-ixgbe"), "fwd", ("dpdk-scalar", "dpdk-vector"), {"batch": 32}),
     # The driver runs interrupt-driven on one core, the program spins on the other
     (CHIPS, "rxdrop", TWO, {"cores": 2}),
     (CHIPS, "txonly", SENDING, {"cores": 2}),
@@ -99,33 +108,17 @@ SMALL = ((("patched-off", "attach"), ("rxdrop", "l2fwd"), CHIPS),
 SUBSETS = {"quick": QUICK, "small": SMALL}
 
 
-def curve(nics, workload, contestants, rounds, **changes):
-    """Return the variations of these contestants with so many packets per round."""
-    return tuple((nics, workload, (contestant,),
-                  {"packets": max(20000, min(100000, 8000 * number)), "warmup": 5000, **changes,
-                   **({"batch": number} if workload == "txonly" or contestant in DPDK else
-                      {"round": number, "batch": max(64, number)})})
-                 for number in rounds for contestant in contestants
-                 if workload in CONTESTANTS[contestant]["workloads"])
-
-
-VARIATIONS += (
-    *(found for workload in ("rxdrop", "l2fwd", "txonly")
-      for found in curve(CHIPS, workload, (*CURVE, *DPDK), ROUNDS)),
-    *curve(CHIPS, "fwd", CURVE, (64,)),
-    *(found for workload in ("rxdrop", "l2fwd", "txonly") for found in
-      curve(CHIPS, workload, ("base-xskmap", "patched-off", "attach"), (1, 8, 64), unaligned=True)),
-    *(found for workload in ("rxdrop", "l2fwd") for found in
-      curve(CHIPS, workload, CURVE, (1, 8, 64), wait="poll")),
-)
-
-
 def cell(nic, contestant, workload, **changes):
     """Return a cell of the matrix."""
     ports, divisor = WORKLOADS[workload]
     found = {**COMMON, "nic": nic, "ports": NICS[nic][:ports], "workload": workload,
              "contestant": contestant, **CONTESTANTS[contestant], **changes}
-    found["budget"] = found["batch"] if found["round"] else found["batch"] // divisor
+    found["paced"] = (found["program"] in ("xdpsock", "af_xdp") and workload != "txonly"
+                      and found["cores"] == found["queues"] == 1)
+    found["budget"] = (max(64, found["batch"]) if found["paced"] else
+                       found["batch"] // (divisor if found["kernel"] == "base" else 1))
+    if found["batch"] < 64:
+        found |= {"warmup": 5000, "packets": max(20000, 1500 * found["batch"])}
     found["drivers"] = sorted({PORTS[port][1] for port in found["ports"]})
     return found
 

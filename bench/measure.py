@@ -94,14 +94,15 @@ def boot_command(name, cells, cells_file):
             f"socket,id=bench,path={folder}/bench.sock,server=on,wait=off",
             "--qemu-opt", "-device", "--qemu-opt", "virtserialport,chardev=bench,name=bench",
             "--qemu-opt", "-plugin", "--qemu-opt", f"file={OUT}/count.so,dir={folder},out={RAW},"
-            f"cores={cell['cores']},round={round_address(cell['kernel'])}{lines}",
+            f"cores={cell['cores']},busy={address_of(cell['kernel'], '__napi_busy_loop')},"
+            f"halt={address_of(cell['kernel'], 'default_idle')}{lines}",
             cell["kernel"], "--", "python3", "/src/bench/guest/cells.py", cells_file]
 
 
-def round_address(kernel):
-    """Return the address of the function that begins a round of busy polling."""
+def address_of(kernel, function):
+    """Return the address of a kernel function, in hexadecimal."""
     lines = Path(f"/out/build-{kernel}/System.map").read_text().splitlines()
-    return next(line.split()[0] for line in lines if line.endswith(" __napi_busy_loop"))
+    return next(line.split()[0] for line in lines if line.endswith(f" {function}"))
 
 
 def image_of(kernel):

@@ -29,9 +29,8 @@ def rows_to_markdown(header, rows):
 
 
 # Names of the sizes that differ from the defaults
-SIZES = {"cores": "{} cores", "queues": "{} queues", "batch": "batch {}", "frames": "{} chunks",
-         "mode": "{} copy", "ring": "ring of {}", "round": "{} per round",
-         "wait": "{}()"}
+SIZES = {"cores": "{} cores", "queues": "{} queues", "batch": "{} per round", "frames": "{} chunks",
+         "mode": "{} copy", "ring": "ring of {}", "wait": "{}()"}
 
 
 def workload(cell):

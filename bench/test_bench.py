@@ -143,9 +143,9 @@ class Runs(unittest.TestCase):
     def test_sizes(self):
         """Sizes that differ from the defaults are in the name and the identity of a cell."""
         other = matrix.cell("ixgbe", "attach", "l2fwd", batch=256, frame="imix")
-        self.assertEqual(report.workload(other), "l2fwd, imix, batch 256")
+        self.assertEqual(report.workload(other), "l2fwd, imix, 256 per round")
         self.assertNotEqual(matrix.identity(other), matrix.identity(self.cell))
-        self.assertEqual((self.cell["budget"], other["budget"]), (32, 128))
+        self.assertEqual((self.cell["budget"], other["budget"]), (64, 256))
 
     def test_matrix(self):
         """No cell is listed twice, and the subsets are parts of the whole."""

@@ -103,6 +103,7 @@ class Xdpsock(Kernel):
         """Start it and wait until it is bound and the link is up."""
         cell = self.cell
         options = [f"--interface={name}" for name in self.interfaces]
+        batch = max(64, cell["batch"]) if cell["paced"] else cell["batch"]
         if cell["unaligned"]:
             Path("/proc/sys/vm/nr_hugepages").write_text("160")
         frames = cell["frames"] * cell["queues"] * len(self.interfaces)
@@ -110,7 +111,7 @@ class Xdpsock(Kernel):
             options.append(f"--queues={cell['queues']}")
         self.process = subprocess.Popen(
             [*self.command(), "/out/bench/user/xdpsock", "--json", "-n", "86400",
-             f"--{cell['workload']}", f"--batch-size={cell['batch']}",
+             f"--{cell['workload']}", f"--batch-size={batch}",
              f"--ring-size={cell['ring'] or cell['descriptors']}", f"--frames={frames}",
              *options, *self.modes(), *cell["options"]],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -276,8 +277,8 @@ def measure(cell):
         counter = "@" + shell("grep ' __xsk_rcv$' /proc/kallsyms").split()[0]
     if cell["workload"] == "txonly":
         counter, ports = "from_chip", ()
-    frames = "idle" if cell["wait"] == "poll" else "busy"
-    frames = f"{frames}={cell['round']}" if cell["round"] and ports else "full"
+    frames = "halt" if cell["wait"] == "poll" else "busy"
+    frames = f"{frames}={cell['batch']}" if cell["paced"] else "full"
     plugin.write(f"{cell['id']} {counter} {cell['warmup']} {cell['packets']} {frames} "
                  f"{' '.join(map(str, ports))}\n".encode())
     longest = LONGEST_IDLE if cell["program"] == "control" or cell["wait"] == "poll" else LONGEST
