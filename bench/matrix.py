@@ -113,7 +113,7 @@ def cell(nic, contestant, workload, **changes):
     ports, divisor = WORKLOADS[workload]
     found = {**COMMON, "nic": nic, "ports": NICS[nic][:ports], "workload": workload,
              "contestant": contestant, **CONTESTANTS[contestant], **changes}
-    found["paced"] = (found["program"] in ("xdpsock", "af_xdp") and workload != "txonly"
+    found["paced"] = (found["program"] in ("xdpsock", "af_xdp") and workload in ("rxdrop", "l2fwd")
                       and found["cores"] == found["queues"] == 1)
     found["budget"] = (max(64, found["batch"]) if found["paced"] else
                        found["batch"] // (divisor if found["kernel"] == "base" else 1))

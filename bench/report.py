@@ -57,6 +57,37 @@ def table(result):
                             rows)
 
 
+def fit(points):
+    """Return F and v of the cost F + v * n of a round with n packets, by least squares.
+
+    Points are pairs of n and instructions per packet.
+    """
+    costs = [(n, n * figure) for n, figure in points]
+    mean_n = sum(n for n, _ in costs) / len(costs)
+    mean_cost = sum(cost for _, cost in costs) / len(costs)
+    slope = (sum((n - mean_n) * (cost - mean_cost) for n, cost in costs)
+             / sum((n - mean_n) ** 2 for n, _ in costs))
+    return mean_cost - slope * mean_n, slope
+
+
+def rounds(result):
+    """Return the table of instructions per packet by packets per round, with F and v."""
+    found = {}
+    for cell in result["cells"]:
+        if cell["valid"] and not matrix.unusual(cell).keys() - {"batch"}:
+            key = cell["nic"], cell["workload"], cell["contestant"]
+            found.setdefault(key, {})[cell["batch"]] = cell["insn_per_pkt"]
+    sizes = sorted({*matrix.ROUNDS, matrix.COMMON["batch"]})
+    rows = []
+    for key, figures in found.items():
+        if len(figures) > 2:
+            fixed, each = fit([point for point in figures.items() if point[0] <= 64])
+            rows.append([*key, *(f"{figures[n]:.1f}" if n in figures else "" for n in sizes),
+                         f"{fixed:.0f}", f"{each:.1f}"])
+    header = ["NIC", "workload", "contestant", *map(str, sizes), "F", "v"]
+    return rows_to_markdown(header, rows) if rows else ""
+
+
 def costlier(result):
     """List the cells of the patched kernel, all options off, that cost more than on the base."""
     cells = {(cell["nic"], workload(cell), cell["contestant"]): cell for cell in result["cells"]
@@ -133,6 +164,10 @@ def write(folder, base, found, troubles, keep):
     (folder / "bench.json").write_text(json.dumps(result, indent=1) + "\n")
     head = (f"Base {base}; 64-byte frames, batch 64, one core and one queue unless said. "
             "`bench/README.md` explains.\n\n")
-    (folder / "bench.md").write_text(f"# Instructions per packet\n\n{head}{text(result)}")
+    curve = rounds(result)
+    (folder / "bench.md").write_text(
+        f"# Instructions per packet\n\n{head}" + (
+            f"## By packets per round\n\nA round of n packets costs F + v * n instructions, fitted up to "
+            f"64.\n\n{curve}\n## All cells\n\n" if curve else "") + text(result))
     write_profiles(folder, head, found, keep)
     return result

@@ -155,6 +155,20 @@ class Runs(unittest.TestCase):
             self.assertLessEqual({matrix.identity(cell) for cell in matrix.cells(subset=subset)},
                                  set(names))
 
+    def test_fit(self):
+        """F and v are found from exact costs."""
+        fixed, each = report.fit([(n, (1000 + 70 * n) / n) for n in (1, 8, 64)])
+        self.assertAlmostEqual(fixed, 1000)
+        self.assertAlmostEqual(each, 70)
+
+    def test_rounds(self):
+        """Only rounds on one core with a generator that can hand over N frames are paced."""
+        paced = [matrix.cell("i40e", contestant, workload, **changes)["paced"]
+                 for contestant, workload, changes in (
+                     ("attach", "l2fwd", {}), ("attach", "txonly", {}), ("attach", "fwd", {}),
+                     ("attach", "l2fwd", {"cores": 2}), ("dpdk-scalar", "l2fwd", {}))]
+        self.assertEqual(paced, [True, False, False, False, False])
+
     def test_trees(self):
         """A cell names the sources that it runs."""
         trees = {"base": "1", "patched": "2", "xdpsock": "3"}

@@ -16,8 +16,10 @@ import contextlib
 import itertools
 import json
 import os
+import signal
 import sys
 import time
+from pathlib import Path
 
 import xdp_program
 from harness import SLOW, argument, eventually, run_cases, settles
@@ -166,6 +168,40 @@ def txonly(how, copy, busy):
     ksft_eq(nicsim.sent(PORT) - before, FRAMES)
 
 
+@contextlib.contextmanager
+def deferred():
+    """Defer the interrupts of eth1 while a process busy polls."""
+    settings = [Path("/sys/class/net/eth1") / name
+                for name in ("napi_defer_hard_irqs", "gro_flush_timeout")]
+    for file, value in zip(settings, (2, 200000)):
+        file.write_text(str(value))
+    yield
+    for file in settings:
+        file.write_text("0")
+
+
+def l2fwd_deferred(how):
+    """A socket that only busy polls sends every frame back."""
+    with deferred():
+        l2fwd(how, "zero-copy", True)
+
+
+def suspended(how):
+    """Whenever a process stops to busy poll, the timer of NAPI and then interrupts receive."""
+    rounds, part = 40, FRAMES // 40
+    with deferred():
+        socket = start_and_wait("eth1", "-r", *xdpsock_args(how, "zero-copy", True))
+        links_up("eth1")
+        for number in range(rounds):
+            before = handed_up()
+            socket.send_signal(signal.SIGSTOP if number % 2 else signal.SIGCONT)
+            nicsim.generate(PORT, part)
+            eventually(f"the frames of round {number}", lambda: handed_up() - before >= part)  # noqa: B023
+        socket.send_signal(signal.SIGCONT)
+        result = stop(socket)
+    assert result["rx_packets"] == rounds * part, result
+
+
 def small_ring():
     """A Tx ring in order that is smaller than the device's works, and xdpsock warns."""
     for slots, warned in (RING // 2, True), (RING, False):
@@ -242,6 +278,8 @@ def tests(hows):
     for how in hows:
         yield f"l2fwd {how} zero-copy, unaligned chunks", l2fwd, how, "zero-copy", False, *UNALIGNED
         yield f"rxdrop {how} zero-copy, two queues on two CPUs", two_cores, how
+        yield f"l2fwd {how} zero-copy, busy poll, interrupts deferred", l2fwd_deferred, how
+        yield f"rxdrop {how} zero-copy, busy poll that stops and continues", suspended, how
     yield "resets under traffic", resets, hows[-1], "zero-copy", False
 
 
