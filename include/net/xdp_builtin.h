@@ -30,7 +30,8 @@ static inline bool xdp_builtin_native(const struct net_device *dev)
 
 #ifdef CONFIG_XDP_SOCKETS
 
-extern struct bpf_prog *xsk_builtin_prog; /* Written once, under RTNL */
+/* Set once, under RTNL; read by xsk_is_builtin() without */
+extern struct bpf_prog *xsk_builtin_prog;
 
 /**
  * xsk_is_builtin() - check whether a program is the built-in one

@@ -10,7 +10,7 @@
 
 struct xsk_recycle;
 
-/* Buffers that xsk_refill_post() takes at a time, if not by address */
+/* Maximum number of buffers in a span without addresses */
 #define XSK_REFILL_BUFFS	16
 
 /*
@@ -174,18 +174,12 @@ __xsk_refill_post_buffs(const struct xsk_refill_span *span,
 {
 	struct xdp_buff *buffs[XSK_REFILL_BUFFS];
 	size_t next = ring->next_to_use;
-	u32 i, got, max, left = span->count;
+	u32 i, got = xsk_refill_buffs(ring->pool, buffs, span->count);
 
-	do {
-		max = min_t(u32, left, XSK_REFILL_BUFFS);
-		got = xsk_refill_buffs(ring->pool, buffs, max);
-		for (i = 0; i < got; i++)
-			write(ring->desc, ring->bufs, next++, buffs[i],
-			      xsk_buff_xdp_get_dma(buffs[i]));
-		left -= got;
-	} while (left && got == max);
-
-	return next - ring->next_to_use;
+	for (i = 0; i < got; i++)
+		write(ring->desc, ring->bufs, next + i, buffs[i],
+		      xsk_buff_xdp_get_dma(buffs[i]));
+	return got;
 }
 
 /* Internal to xsk_refill_post(): what it keeps in registers */
@@ -287,7 +281,7 @@ xsk_refill_post_all(const struct xsk_refill_span *span,
  * @write: inlined; writes one descriptor
  *
  * Return: number of descriptors written; all before the first invalid address,
- * or, of a slow span, all that xsk_refill_take() accepted
+ * or, without addresses or of a slow span, all that are accepted
  */
 static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
 					   const struct xsk_rx_ring *ring,
@@ -308,9 +302,8 @@ static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
  * @post: the driver's xsk_refill_post()
  *
  * The data pointers of the buffers are not set: drivers call
- * xsk_buff_set_size() before they use them. Except for unaligned chunks and DMA
- * syncs, consumes at most @wanted addresses, valid or not, which bounds the time
- * of a poll.
+ * xsk_buff_set_size() before they use them. Except for DMA syncs, consumes at
+ * most @wanted addresses, valid or not, which bounds the time of a poll.
  *
  * Context: NAPI poll, or the queue is not running
  * Return: number of descriptors that are still free, for want of chunks
@@ -333,9 +326,8 @@ static __always_inline u32 xsk_refill(struct xsk_rx_ring *ring, u32 wanted,
 		ring->next_to_use += posted;
 		if (ring->next_to_use == ring->count)
 			ring->next_to_use = 0;
-		/* No more chunks, or no buffer for one */
-		if ((span.last && consumed == span.count) ||
-		    (!span.addrs && !posted))
+		/* No more chunks */
+		if (span.last && consumed == span.count)
 			break;
 	}
 	rcu_read_unlock();

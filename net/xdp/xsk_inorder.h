@@ -69,6 +69,7 @@ static inline bool xsk_pool_is_inorder(const struct xsk_buff_pool *pool)
 
 /* The index logic, apart from sockets and rings */
 u32 xsk_inorder_new_id(struct xsk_inorder_pool *order);
+
 static inline struct xsk_inorder_run *
 xsk_inorder_run(struct xsk_inorder_pool *order, u32 index)
 {
@@ -81,8 +82,7 @@ xsk_inorder_run(struct xsk_inorder_pool *order, u32 index)
  *
  * Return: true if no run can be added
  */
-static inline bool
-xsk_inorder_full(const struct xsk_inorder_pool *order)
+static inline bool xsk_inorder_full(const struct xsk_inorder_pool *order)
 {
 	return order->tail - order->head == XSK_INORDER_RUNS;
 }
@@ -179,6 +179,7 @@ int xsk_inorder_join(struct xsk_buff_pool *pool, struct xdp_sock *xs);
 void xsk_inorder_destroy(struct xdp_sock *xs);
 
 /* Zero-copy */
+
 /**
  * xsk_inorder_peek() - refresh the producer index of the Tx ring
  * @xs: the socket

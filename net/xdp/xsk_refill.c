@@ -22,8 +22,10 @@ static bool xsk_refill_available(struct xsk_buff_pool *pool)
 /* At most @count buffers of xsk_buff_alloc_batch() */
 static u32 xsk_refill_next_buff(struct xsk_refill_span *span, u32 count)
 {
-	*span = (struct xsk_refill_span) { .count = count };
-	return count;
+	*span = (struct xsk_refill_span) {
+		.count = min_t(u32, count, XSK_REFILL_BUFFS),
+	};
+	return span->count;
 }
 
 static u32 xsk_refill_next_fill(struct xsk_buff_pool *pool,

@@ -35,7 +35,7 @@ void xsk_tx_span_update(struct xsk_buff_pool *pool)
 	if (list_is_singular(&pool->xsk_tx_list) && xsk_tx_pool_has_spans(pool))
 		xs = list_first_entry(&pool->xsk_tx_list, struct xdp_sock,
 				      tx_list);
-	/* Pairs with the data dependency of the load in xsk_tx_span_begin() */
+	/* Pairs with READ_ONCE() and the address dependency of its users */
 	smp_store_release(&pool->tx_span_xs, xs);
 }
 
@@ -82,7 +82,10 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	struct xsk_queue *tx;
 	u32 room = max;
 
-	/* A poll is an RCU read section: xsk_unbind_dev() waits for it */
+	/* A poll is an RCU read section. xsk_unbind_dev() waits for it before
+	 * the socket is freed, and xsk_inorder_prepare_pool() before a socket
+	 * is added for which @order is needed.
+	 */
 	if (unlikely(!xs))
 		return list_empty(&pool->xsk_tx_list) ? 0 : -EOPNOTSUPP;
 	/* The remaining descriptors of an invalid packet may look valid */
