@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Print a line per contestant and workload of bench.json: packets per round and instructions each."""
+"""Print the figures of a bench.json, a line per contestant and workload.
+
+Of each cell: packets per round, and instructions per packet.
+"""
 
 import json
 import sys

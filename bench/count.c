@@ -46,7 +46,7 @@
 
 /* Some batches of 64 packets; a request to nicsim takes as long as some 5000 instructions */
 #define SAMPLE 100000
-/* Requests to nicsim until frames that were handed over count as dropped */
+/* Requests to nicsim until a round counts as inexact */
 #define MAX_TRIES 1000
 /* Samples from the request until nothing else runs in the guest */
 #define SETTLE 300
@@ -133,7 +133,8 @@ static struct {
 		__u64 address;
 		__u64 frames;			/* to hand over, or 0 */
 	} busy, halt;
-	__u64 dropped;				/* frames that the ports will not receive */
+	__u64 dropped;				/* frames that ports do not receive at once */
+	__u64 inexact;				/* rounds while counting in which there were some */
 	char ports[32];
 	unsigned int settle;			/* samples until the generators start */
 	__u64 first_packet, begin;		/* counter at the request, when counting began */
@@ -239,8 +240,9 @@ static void hand_over(__u64 count)
 		if (!strstr(answer, "\"running\":true") && pending(answer) <= bench.dropped)
 			return;
 	}
-	/* The port has dropped some, which makes the measurement invalid: see measure.py */
+	/* Some wait for a descriptor, or were dropped */
 	bench.dropped = pending(answer);
+	bench.inexact++;
 }
 
 static void round_begins(unsigned int vcpu, void *data)
@@ -342,6 +344,7 @@ static void begin_counting(__u64 now)
 	bench.idle = 0;
 	bench.samples = 0;
 	bench.starved = 0;
+	bench.inexact = 0;
 	bench.begin = bench.address ? 0 : now;
 }
 
@@ -381,8 +384,9 @@ static void end_counting(__u64 now)
 	if (!file)
 		fail(path);
 	fprintf(file,
-		"{\"packets\": %llu, \"insns\": %llu, \"idle\": %llu, \"samples\": %llu, \"starved\": %llu}\n",
-		now - bench.begin, total_insns(), bench.idle, bench.samples, bench.starved);
+		"{\"packets\": %llu, \"insns\": %llu, \"idle\": %llu, \"samples\": %llu, \"starved\": %llu, \"inexact\": %llu}\n",
+		now - bench.begin, total_insns(), bench.idle, bench.samples, bench.starved,
+		bench.inexact);
 	for (unsigned int vcpu = 0; vcpu < bench.cores; vcpu++)
 		write_blocks(file, vcpu);
 	if (fclose(file))

@@ -32,14 +32,14 @@ CONTESTANTS = {
     "patched-control": {**CONTROL, "kernel": "patched"},
 }
 # Number of ports; divisor of the batch for the budget of a poll on the base, where a system call
-# polls the driver twice, if the generator always has frames: forwarding has to receive as many packets
-# as it sends. Otherwise the Rx ring of the socket fills up, and the driver drops a frame per poll.
+# polls the driver twice, if the generator always has frames: forwarding has to receive as many
+# packets as it sends. Otherwise the Rx ring of the socket fills up, and each poll drops a frame.
 WORKLOADS = {"rxdrop": (1, 1), "l2fwd": (1, 2), "txonly": (1, 1), "fwd": (2, 2),
              "xdp_drop": (1, 1), "xdp_tx": (1, 1), "xdp_redirect": (1, 1)}
 
-# Defaults. "batch" is the number of packets per round, "wait" how the program waits: by busy polling
-# or in poll(), and "unaligned" the mode of the umem. "descriptors" is the size of the device rings and, unless "ring" is set, of the socket
-# rings; "frames" is the number of chunks of the umem
+# Defaults. "batch" is the number of packets per round, of DPDK and senders the burst; "wait" is how
+# the program waits, by busy polling or in poll(); "descriptors" is the size of the device rings,
+# and unless "ring" is set of the socket rings; "frames" is the number of chunks of the umem
 COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "ring": None,
           "frames": 4096, "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000,
           "unaligned": False, "wait": "busy", "repeat": 3, "caches": False}

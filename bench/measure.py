@@ -214,6 +214,8 @@ def why_invalid(counts, ports, losses, cores=1, queues=1, wait="busy"):
         return f"the guest was idle {total['idle']} times"
     if total["starved"]:
         return f"no frame waited in {total['starved']} of {total['samples']} samples"
+    if total.get("inexact"):
+        return f"frames of {total['inexact']} rounds were not received at once"
     if sum(losses.values()) > LOST_SHARE[cores] * total["packets"] * queues:
         return f"frames were lost: {losses}"
     before, after = (collections.Counter({(number, name): count
@@ -326,7 +328,10 @@ def parse():
     parser.add_argument("--patched", metavar="NAME", default="patched",
                         help="kernel build out/build-NAME to measure as the patched one")
     parser.add_argument("--tree", action="append", default=[], help=argparse.SUPPRESS)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.merge and args.patched != "patched":
+        parser.error("--merge with --patched would mix kernels: use --results")
+    return args
 
 
 def trees_of(cell, trees):

@@ -162,12 +162,12 @@ def write(folder, base, found, troubles, keep):
     result = {"base": base, "cells": merged(folder, cells) if keep else cells,
               "troubles": troubles}
     (folder / "bench.json").write_text(json.dumps(result, indent=1) + "\n")
-    head = (f"Base {base}; 64-byte frames, batch 64, one core and one queue unless said. "
+    head = (f"Base {base}; 64-byte frames, 64 packets per round, one core, one queue unless said. "
             "`bench/README.md` explains.\n\n")
     curve = rounds(result)
-    (folder / "bench.md").write_text(
-        f"# Instructions per packet\n\n{head}" + (
-            f"## By packets per round\n\nA round of n packets costs F + v * n instructions, fitted up to "
-            f"64.\n\n{curve}\n## All cells\n\n" if curve else "") + text(result))
+    if curve:
+        curve = ("## By packets per round\n\nA round of n packets costs F + v * n instructions; F and "
+                 f"v are fitted up to 64.\n\n{curve}\n## All cells\n\n")
+    (folder / "bench.md").write_text(f"# Instructions per packet\n\n{head}{curve}{text(result)}")
     write_profiles(folder, head, found, keep)
     return result

@@ -192,11 +192,12 @@ def suspended(how):
     with deferred():
         socket = start_and_wait("eth1", "-r", *xdpsock_args(how, "zero-copy", True))
         links_up("eth1")
-        for number in range(rounds):
-            before = handed_up()
+        begin = handed_up()
+        for number in range(1, rounds + 1):
             socket.send_signal(signal.SIGSTOP if number % 2 else signal.SIGCONT)
             nicsim.generate(PORT, part)
-            eventually(f"the frames of round {number}", lambda: handed_up() - before >= part)  # noqa: B023
+            eventually("the frames of a round",
+                       lambda number=number: handed_up() - begin >= number * part)
         socket.send_signal(signal.SIGCONT)
         result = stop(socket)
     assert result["rx_packets"] == rounds * part, result
