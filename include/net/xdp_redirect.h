@@ -30,23 +30,24 @@ struct xdp_sock;
  * @net: BPF context of the task, NULL before the first redirect; the other
  *	members are only valid if it is set
  * @xs: the last socket, or NULL. It was checked against the queue and is in
- *	the flush list. The following members are only valid if it is set.
+ *	the flush list.
+ * @unaligned: instead of @xs if the chunks are unaligned. The following members
+ *	are only valid if one of both is set.
  * @base: kernel address of the umem, which is address 0 of descriptors
  * @desc: the next entry of the Rx ring
  * @prod: producer index of the Rx ring, which the flush publishes
  * @room: number of contiguous free entries from @desc
  * @max_len: maximum length of a packet in bytes
- * @unaligned: chunks are unaligned, @base is not used
  */
 struct xdp_redirect_ctx {
 	struct bpf_net_context *net;
 	struct xdp_sock *xs;
+	struct xdp_sock *unaligned;
 	void *base;
 	struct xdp_desc *desc;
 	u32 *prod;
 	u32 room;
 	u32 max_len;
-	bool unaligned;
 };
 
 /**
@@ -80,7 +81,6 @@ void xdp_do_flush_ctx(struct xdp_redirect_ctx *ctx);
 
 int xsk_map_redirect_ctx(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs,
 			 struct xdp_buff *xdp);
-u64 xsk_redirect_unaligned(struct xdp_buff *xdp);
 
 /**
  * xsk_redirect_next() - redirect a packet to the same socket as the last one
@@ -93,7 +93,7 @@ u64 xsk_redirect_unaligned(struct xdp_buff *xdp);
  */
 static inline bool xsk_redirect_next(struct xdp_redirect_ctx *ctx,
 				     const struct xdp_sock *xs,
-				     struct xdp_buff *xdp)
+				     const struct xdp_buff *xdp)
 {
 	u32 len = xdp->data_end - xdp->data;
 	struct xdp_desc *desc = ctx->desc;
@@ -102,8 +102,7 @@ static inline bool xsk_redirect_next(struct xdp_redirect_ctx *ctx,
 	    unlikely(xdp_buff_has_frags(xdp)))
 		return false;
 
-	desc->addr = unlikely(ctx->unaligned) ? xsk_redirect_unaligned(xdp) :
-						xdp->data - ctx->base;
+	desc->addr = xdp->data - ctx->base;
 	desc->len = len;
 	desc->options = 0;
 	ctx->desc = desc + 1;
@@ -123,7 +122,7 @@ static inline int xsk_map_redirect_ctx(struct xdp_redirect_ctx *ctx,
 
 static inline bool xsk_redirect_next(struct xdp_redirect_ctx *ctx,
 				     const struct xdp_sock *xs,
-				     struct xdp_buff *xdp)
+				     const struct xdp_buff *xdp)
 {
 	return false;
 }

@@ -27,9 +27,11 @@ static void xsk_redirect_aim(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs)
 	struct xdp_rxtx_ring *ring = (struct xdp_rxtx_ring *)rx->ring;
 	u32 index = rx->cached_prod & rx->ring_mask;
 
-	ctx->xs = xs;
+	if (xs->pool->unaligned)
+		ctx->unaligned = xs;
+	else
+		ctx->xs = xs;
 	ctx->base = xs->pool->addrs;
-	ctx->unaligned = xs->pool->unaligned;
 	ctx->desc = &ring->desc[index];
 	ctx->prod = &rx->cached_prod;
 	ctx->room = xskq_prod_nb_free(rx, rx->nentries - index);
@@ -37,19 +39,25 @@ static void xsk_redirect_aim(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs)
 				__xsk_pool_get_rx_frame_size(xs->pool);
 }
 
-/**
- * xsk_redirect_unaligned() - hand an unaligned chunk to user space
- * @xdp: a single-buffer packet of the pool
- *
- * Return: address for the descriptor
+/* As xsk_redirect_next(), for unaligned chunks, where @xs of the context is
+ * NULL. Returns the buffer head to the pool.
  */
-u64 xsk_redirect_unaligned(struct xdp_buff *xdp)
+static bool xsk_redirect_unaligned(struct xdp_redirect_ctx *ctx,
+				   struct xdp_sock *xs, struct xdp_buff *xdp)
 {
 	struct xdp_buff_xsk *xskb = container_of(xdp, struct xdp_buff_xsk, xdp);
-	u64 addr = xp_get_handle(xskb, xskb->pool);
+	struct xdp_desc *desc;
 
+	if (xs != ctx->unaligned)
+		return false;
+
+	desc = ctx->desc;
+	if (!xsk_redirect_next(ctx, NULL, xdp))
+		return false;
+
+	desc->addr = xp_get_handle(xskb, xskb->pool);
 	xp_release(xskb);
-	return addr;
+	return true;
 }
 
 /**
@@ -69,8 +77,12 @@ int xsk_map_redirect_ctx(struct xdp_redirect_ctx *ctx, struct xdp_sock *xs,
 {
 	int err;
 
+	if (xsk_redirect_unaligned(ctx, xs, xdp))
+		return 0;
+
 	/* The packet may use entries that are cached as free */
 	ctx->xs = NULL;
+	ctx->unaligned = NULL;
 
 	err = __xsk_map_redirect(xs, xdp);
 	if (!err && xsk_redirect_is_cacheable(xs, xdp))
