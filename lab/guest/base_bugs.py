@@ -308,10 +308,16 @@ def slow_timers():
         (TRACING / "kprobe_events").write_text("")
 
 
+def timer_pending():
+    """Return whether a timer of a NAPI instance is pending."""
+    return "napi_watchdog" in Path("/proc/timer_list").read_text()
+
+
 def starts_timer_late():
     """Patch 49: a poll that ends while napi_disable() runs starts the NAPI timer after it.
 
-    The timer expires after ten seconds: /proc/timer_list has it when the device is down.
+    The timer expires after ten seconds: /proc/timer_list has it when the device is down. The base
+    does not survive if the device, with the timer in it, is freed before.
     """
     name, late, cpus = "veth_napi", False, os.sched_getaffinity(0)
     with (busy_polled_veth(name), slow_timers(),
@@ -327,8 +333,9 @@ def starts_timer_late():
                 sender.sendto(b"", (VETH_ADDRESS, 9))
                 time.sleep(0.001)
             set_flags(0)
-            late = "napi_watchdog" in Path("/proc/timer_list").read_text()
+            late = timer_pending()
             if late:
+                eventually("the end of the timer", lambda: not timer_pending())
                 break
             set_flags(IFF_UP)
         os.sched_setaffinity(0, cpus)
