@@ -3,15 +3,17 @@
  * A QEMU plugin that counts executed instructions per block of code, between two points
  * that are given in packets.
  *
- *   -plugin count.so,dir=BOOT,out=FOLDER,busy=ADDRESS,halt=ADDRESS[,cores=N][,lines=on]
+ *   -plugin count.so,dir=BOOT,out=FOLDER,busy=ADDRESS,halt=ADDRESS,syscall=ADDRESS
+ *           [,cores=N][,lines=on][,latency=on]
  *
  * BOOT has the sockets control.sock of nicsim and bench.sock, the other end of a serial
  * port of the guest. The guest requests a measurement by one line on that port:
  *
- *   NAME COUNTER WARMUP PACKETS ROUND PORT...
+ *   NAME COUNTER WARMUP PACKETS ROUND DOORBELL PORT...
  *
  * COUNTER is a key of nicsim's counters, to_chip or from_chip, added up over all ports, or
- * @ADDRESS, in hexadecimal: a packet is an entry of the block at that address.
+ * @ADDRESS, in hexadecimal: a packet is an entry of the block at that address. DOORBELL is
+ * FIRST-LAST, in hexadecimal: the physical addresses of registers of Tx rings.
  * Once the guest is asleep, the plugin starts the generators of these PORTs. Every SAMPLE
  * instructions it reads nicsim's counters, while the guest is stopped. After WARMUP packets
  * it starts to count; after PACKETS more it writes FOLDER/NAME.blocks, stops the generators
@@ -19,7 +21,10 @@
  *
  * FOLDER/NAME.blocks: a line of JSON with the totals, then for each block that ran: vCPU,
  * address of its first instruction, number of entries, instructions executed.
- * Only the first N vCPUs count, by default one.
+ * Only the first N vCPUs count, by default one. The totals include register accesses of the NICs,
+ * as nicsim counts them; locked instructions and full fences (insn_kind.h), of which each execution
+ * counts; and with latency=on, which needs a single vCPU, the sums of two latencies in
+ * instructions (struct latency).
  *
  * With lines=on each block has three more numbers about its loads and stores, in lines of
  * 64 bytes of physical memory:
@@ -42,6 +47,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "insn_kind.h"
 #include "qemu_plugin.h"
 
 /* Some batches of 64 packets; a request to nicsim takes as long as some 5000 instructions */
@@ -78,6 +84,7 @@ static struct glib_bytes *register_value;
 
 struct block {
 	unsigned int number, insns;
+	unsigned int kinds[INSN_FENCE + 1];	/* instructions of each kind */
 	__u64 first, last;		/* address of the first, last instruction */
 };
 
@@ -110,10 +117,24 @@ struct cache_model {
 /* A vCPU's element of the scoreboard; block 0 is for those that do not fit into the table */
 struct counts {
 	__u64 since_sample;		/* of all vCPUs in the first one, if there are several */
+	__u64 clock;			/* instructions executed; with latency=on */
+	__u64 awaits_user;		/* whether the next block in user space ends bench.rx */
+	__u64 kinds[INSN_FENCE + 1];	/* of locked instructions and fences */
 	struct block_count blocks[MAX_BLOCKS];
 };
 
 enum state { WAITING, SETTLING, WARMING_UP, COUNTING };
+
+/* Instructions between two points, summed up while counting */
+struct latency {
+	__u64 begin;
+	bool open;			/* only the first point was passed */
+	__u64 sum, rounds;
+};
+
+struct accesses {
+	__u64 reads, writes;
+};
 
 static struct {
 	char dir[80];
@@ -133,6 +154,14 @@ static struct {
 		__u64 address;
 		__u64 frames;			/* to hand over, or 0 */
 	} busy, halt;
+	__u64 syscall;				/* address of the entry of system calls */
+	struct {
+		__u64 first, last;		/* physical addresses */
+	} doorbell;
+	/* From the hand-over of frames to user space; from a system call to the first doorbell */
+	struct latency rx, tx;
+	bool latency;				/* with latency=on */
+	struct accesses begin_accesses;
 	__u64 dropped;				/* frames that ports do not receive at once */
 	__u64 inexact;				/* rounds while counting in which there were some */
 	char ports[32];
@@ -245,10 +274,75 @@ static void hand_over(__u64 count)
 	bench.inexact++;
 }
 
-static void round_begins(unsigned int vcpu, void *data)
+static struct counts *counts_of(unsigned int vcpu)
+{
+	return bench.score ? qemu_plugin_scoreboard_find(bench.score, vcpu) : bench.counts[vcpu];
+}
+
+static void latency_begins(struct latency *latency)
+{
+	latency->open = bench.latency && bench.state == COUNTING;
+	latency->begin = counts_of(0)->clock;
+}
+
+static void latency_ends(struct latency *latency)
+{
+	if (latency->open) {
+		latency->sum += counts_of(0)->clock - latency->begin;
+		latency->rounds++;
+	}
+	latency->open = false;
+}
+
+static void busy_loop_begins(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
-	hand_over(*(__u64 *)data);
+	(void)data;
+	hand_over(bench.busy.frames);
+	if (!bench.busy.frames || bench.rx.open)
+		return;
+	latency_begins(&bench.rx);
+	counts_of(0)->awaits_user = bench.rx.open;
+}
+
+static void user_begins(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	counts_of(0)->awaits_user = 0;
+	latency_ends(&bench.rx);
+}
+
+static void halt_begins(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	hand_over(bench.halt.frames);
+}
+
+static void syscall_begins(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	latency_begins(&bench.tx);
+}
+
+/* Called after each store of a module */
+static void stored(unsigned int vcpu, qemu_plugin_meminfo_t info, __u64 vaddr, void *data)
+{
+	const struct qemu_plugin_hwaddr *hwaddr;
+	__u64 address;
+
+	(void)vcpu;
+	(void)data;
+	if (!bench.tx.open)
+		return;
+	hwaddr = qemu_plugin_get_hwaddr(info, vaddr);
+	if (!hwaddr || !qemu_plugin_hwaddr_is_io(hwaddr))
+		return;
+	address = qemu_plugin_hwaddr_phys_addr(hwaddr);
+	if (address >= bench.doorbell.first && address <= bench.doorbell.last)
+		latency_ends(&bench.tx);
 }
 
 static __u64 times_entered(__u64 address);
@@ -264,6 +358,13 @@ static __u64 packets_now(bool *starved)
 	answer = tell("counters\n");
 	*starved = strstr(answer, "\"running\":true") && !pending(answer);
 	return sum_of(answer, bench.counter);
+}
+
+static struct accesses accesses_now(void)
+{
+	const char *answer = tell("counters\n");
+
+	return (struct accesses){ sum_of(answer, "reads"), sum_of(answer, "writes") };
 }
 
 /* Whether the guest has requested a measurement */
@@ -283,8 +384,9 @@ static bool asked(void)
 	bench.ports[0] = '\0';
 	bench.busy.frames = 0;
 	bench.halt.frames = 0;
-	if (sscanf(line, "%79s %31s %llu %llu %31s %31[0-9 ]", bench.name, bench.counter,
-		   &bench.warmup, &bench.packets, round, bench.ports) >= 5 &&
+	if (sscanf(line, "%79s %31s %llu %llu %31s %llx-%llx %31[0-9 ]", bench.name, bench.counter,
+		   &bench.warmup, &bench.packets, round, &bench.doorbell.first,
+		   &bench.doorbell.last, bench.ports) >= 7 &&
 	    (!strcmp(round, "full") || sscanf(round, "busy=%llu", &bench.busy.frames) == 1 ||
 	     sscanf(round, "halt=%llu", &bench.halt.frames) == 1)) {
 		bench.address = bench.counter[0] == '@' ?
@@ -294,11 +396,6 @@ static bool asked(void)
 	errno = EINVAL;
 	fail("request of the guest");
 	return false;
-}
-
-static struct counts *counts_of(unsigned int vcpu)
-{
-	return bench.score ? qemu_plugin_scoreboard_find(bench.score, vcpu) : bench.counts[vcpu];
 }
 
 /* Blocks with the same start address in different processes are not distinguished */
@@ -333,6 +430,7 @@ static __u64 times_entered(__u64 address)
 static void forget(unsigned int vcpu)
 {
 	memset(counts_of(vcpu)->blocks, 0, sizeof(counts_of(vcpu)->blocks));
+	memset(counts_of(vcpu)->kinds, 0, sizeof(counts_of(vcpu)->kinds));
 	if (lines)
 		memset(bench.caches[vcpu]->blocks, 0, sizeof(bench.caches[vcpu]->blocks));
 }
@@ -345,6 +443,9 @@ static void begin_counting(__u64 now)
 	bench.samples = 0;
 	bench.starved = 0;
 	bench.inexact = 0;
+	bench.rx = (struct latency){};
+	bench.tx = (struct latency){};
+	bench.begin_accesses = accesses_now();
 	bench.begin = bench.address ? 0 : now;
 }
 
@@ -356,6 +457,31 @@ static __u64 total_insns(void)
 		for (unsigned int i = 0; i < MAX_BLOCKS; i++)
 			total += counts_of(vcpu)->blocks[i].insns;
 	return total;
+}
+
+static __u64 total_of_kind(enum insn_kind kind)
+{
+	__u64 total = 0;
+
+	for (unsigned int vcpu = 0; vcpu < bench.cores; vcpu++)
+		total += counts_of(vcpu)->kinds[kind];
+	return total;
+}
+
+static void write_totals(FILE *file, __u64 packets)
+{
+	struct accesses now = accesses_now();
+
+	fprintf(file,
+		"{\"packets\": %llu, \"insns\": %llu, \"idle\": %llu, \"samples\": %llu, \"starved\": %llu, \"inexact\": %llu",
+		packets, total_insns(), bench.idle, bench.samples, bench.starved, bench.inexact);
+	fprintf(file,
+		", \"mmio_reads\": %llu, \"mmio_writes\": %llu, \"locked\": %llu, \"fences\": %llu",
+		now.reads - bench.begin_accesses.reads, now.writes - bench.begin_accesses.writes,
+		total_of_kind(INSN_LOCKED), total_of_kind(INSN_FENCE));
+	fprintf(file,
+		", \"rx_latency\": %llu, \"rx_rounds\": %llu, \"tx_latency\": %llu, \"tx_rounds\": %llu}\n",
+		bench.rx.sum, bench.rx.rounds, bench.tx.sum, bench.tx.rounds);
 }
 
 static void write_blocks(FILE *file, unsigned int vcpu)
@@ -383,10 +509,7 @@ static void end_counting(__u64 now)
 	file = fopen(path, "w");
 	if (!file)
 		fail(path);
-	fprintf(file,
-		"{\"packets\": %llu, \"insns\": %llu, \"idle\": %llu, \"samples\": %llu, \"starved\": %llu, \"inexact\": %llu}\n",
-		now - bench.begin, total_insns(), bench.idle, bench.samples, bench.starved,
-		bench.inexact);
+	write_totals(file, now - bench.begin);
 	for (unsigned int vcpu = 0; vcpu < bench.cores; vcpu++)
 		write_blocks(file, vcpu);
 	if (fclose(file))
@@ -592,10 +715,13 @@ static void count_block(const struct block *block)
 {
 	running_vcpu = current_vcpu();
 	if (running_vcpu < bench.cores) {
-		struct block_count *count = &counts_of(running_vcpu)->blocks[block->number];
+		struct counts *counts = counts_of(running_vcpu);
+		bool rest = is_rest(block);
 
-		count->entered++;
-		count->insns += is_rest(block) ? 0 : block->insns;
+		counts->blocks[block->number].entered++;
+		counts->blocks[block->number].insns += rest ? 0 : block->insns;
+		for (int kind = INSN_LOCKED; kind <= INSN_FENCE && !rest; kind++)
+			counts->kinds[kind] += block->kinds[kind];
 	}
 	running[running_vcpu].block = block;
 	running[running_vcpu].met_device = false;
@@ -616,6 +742,13 @@ static void entered_block(unsigned int vcpu, void *data)
 		sample(vcpu, NULL);
 }
 
+static enum insn_kind kind_of(const struct qemu_plugin_insn *insn)
+{
+	__u8 code[MAX_INSN_SIZE];
+
+	return insn_kind(code, qemu_plugin_insn_data(insn, code, sizeof(code)));
+}
+
 /* Only drivers access devices, and they are modules */
 static void count_blocks(struct qemu_plugin_tb *tb, size_t n, size_t number)
 {
@@ -625,10 +758,18 @@ static void count_blocks(struct qemu_plugin_tb *tb, size_t n, size_t number)
 	block->insns = n;
 	block->first = qemu_plugin_tb_vaddr(tb);
 	block->last = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, n - 1));
+	for (size_t i = 0; i < n; i++)
+		block->kinds[kind_of(qemu_plugin_tb_get_insn(tb, i))]++;
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, entered_block, QEMU_PLUGIN_CB_R_REGS, block);
 	for (size_t i = 0; block->first >= MODULES && i < n; i++)
 		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), met_device,
 						 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
+}
+
+static void count_insn(struct qemu_plugin_insn *insn, size_t offset)
+{
+	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_ADD_U64,
+							    entry(offset), 1);
 }
 
 /* Counts each instruction, as QEMU may abort a block at an access to a device */
@@ -636,7 +777,6 @@ static void count_insns(struct qemu_plugin_tb *tb, size_t n, size_t number)
 {
 	struct qemu_plugin_u64 since_sample = entry(offsetof(struct counts, since_sample));
 	struct qemu_plugin_u64 entered = entry(offsetof(struct counts, blocks[number].entered));
-	struct qemu_plugin_u64 insns = entry(offsetof(struct counts, blocks[number].insns));
 
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64, entered,
 							  1);
@@ -644,10 +784,37 @@ static void count_insns(struct qemu_plugin_tb *tb, size_t n, size_t number)
 							  since_sample, n);
 	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, sample, QEMU_PLUGIN_CB_NO_REGS,
 						  QEMU_PLUGIN_COND_GE, since_sample, SAMPLE, NULL);
-	for (size_t i = 0; i < n; i++)
-		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(qemu_plugin_tb_get_insn(tb, i),
-								    QEMU_PLUGIN_INLINE_ADD_U64,
-								    insns, 1);
+	for (size_t i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		enum insn_kind kind = kind_of(insn);
+
+		count_insn(insn, offsetof(struct counts, blocks[number].insns));
+		if (kind != INSN_OTHER)
+			count_insn(insn, offsetof(struct counts, kinds[kind]));
+	}
+}
+
+static void watch_latency(struct qemu_plugin_tb *tb, size_t n)
+{
+	__u64 address = qemu_plugin_tb_vaddr(tb);
+
+	if (address == bench.syscall)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, syscall_begins, QEMU_PLUGIN_CB_NO_REGS,
+						     NULL);
+	if (!(address >> 63))
+		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, user_begins, QEMU_PLUGIN_CB_NO_REGS,
+							  QEMU_PLUGIN_COND_GE,
+							  entry(offsetof(struct counts,
+									 awaits_user)),
+							  1, NULL);
+	for (size_t i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		count_insn(insn, offsetof(struct counts, clock));
+		if (address >= MODULES)
+			qemu_plugin_register_vcpu_mem_cb(insn, stored, QEMU_PLUGIN_CB_NO_REGS,
+							 QEMU_PLUGIN_MEM_W, NULL);
+	}
 }
 
 static void translated(struct qemu_plugin_tb *tb, void *data)
@@ -660,14 +827,16 @@ static void translated(struct qemu_plugin_tb *tb, void *data)
 		count_insns(tb, n, number);
 	else
 		count_blocks(tb, n, number);
+	if (bench.latency)
+		watch_latency(tb, n);
 	if (lines)
 		watch_lines(tb, n, number);
 	if (qemu_plugin_tb_vaddr(tb) == bench.busy.address)
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, round_begins, QEMU_PLUGIN_CB_NO_REGS,
-						     &bench.busy.frames);
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, busy_loop_begins, QEMU_PLUGIN_CB_NO_REGS,
+						     NULL);
 	if (qemu_plugin_tb_vaddr(tb) == bench.halt.address)
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, round_begins, QEMU_PLUGIN_CB_NO_REGS,
-						     &bench.halt.frames);
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, halt_begins, QEMU_PLUGIN_CB_NO_REGS,
+						     NULL);
 }
 
 static void idle(unsigned int vcpu, void *data)
@@ -703,10 +872,13 @@ int qemu_plugin_install(__u64 id, const struct qemu_info_t *info, int argc, char
 	for (int i = 0; i < argc; i++) {
 		if (!strcmp(argv[i], "lines=on")) {
 			watch_lines_from_now();
+		} else if (!strcmp(argv[i], "latency=on") && info->system.smp_vcpus == 1) {
+			bench.latency = true;
 		} else if (sscanf(argv[i], "dir=%79s", bench.dir) != 1 &&
 			   sscanf(argv[i], "out=%79s", bench.out) != 1 &&
 			   sscanf(argv[i], "busy=%llx", &bench.busy.address) != 1 &&
 			   sscanf(argv[i], "halt=%llx", &bench.halt.address) != 1 &&
+			   sscanf(argv[i], "syscall=%llx", &bench.syscall) != 1 &&
 			   (sscanf(argv[i], "cores=%u", &bench.cores) != 1 ||
 			    bench.cores > MAX_CORES)) {
 			fprintf(stderr, "count.so: unknown argument %s\n", argv[i]);

@@ -128,6 +128,16 @@ class Counts:
         names = ("line_transfers_per_pkt", "l1_misses_per_pkt", "l2_misses_per_pkt")
         return {name: met / self.packets for name, met in zip(names, self.met)}
 
+    def per_packet(self, *names):
+        """Return these totals per packet."""
+        return {f"{name}_per_pkt": self.total[name] / self.packets for name in names}
+
+    def latencies(self):
+        """Return the mean latencies in instructions, of those directions that have rounds."""
+        return {f"{name}_latency_insn":
+                self.total[f"{name}_latency"] / self.total[f"{name}_rounds"]
+                for name in ("rx", "tx") if self.total[f"{name}_rounds"]}
+
     def insns(self, kernel):
         """Return instructions per packet in the kernel or in user space."""
         return sum(insns for _, address, _, insns in self.blocks

@@ -13,8 +13,12 @@ ATTACH = {**XDPSOCK, "kernel": "patched", "options": ("--attach", "--force")}
 TESTPMD = {**XDPSOCK, "program": "testpmd", "kernel": "base"}
 AF_XDP = {"program": "af_xdp", "repeat": 1, "workloads": ("rxdrop", "l2fwd", "txonly")}
 CONTROL = {"program": "control", "repeat": 1, "workloads": ("xdp_drop", "xdp_tx", "xdp_redirect")}
+# bench/bare.bpf.c in place of libxdp's program, attached directly instead of behind its dispatcher
+BARE = {"LIBXDP_OBJECT_PATH": "/out/bench/bare", "LIBXDP_SKIP_DISPATCHER": "1"}
 CONTESTANTS = {
     "base-xskmap": {**XDPSOCK, "kernel": "base"},
+    "base-bare": {**XDPSOCK, "kernel": "base", "workloads": ("rxdrop", "l2fwd", "fwd"),
+                  "environment": BARE, "nics": CHIPS},
     "patched-off": {**XDPSOCK, "kernel": "patched"},
     "attach": ATTACH,
     "attach-inorder": {**ATTACH, "options": (*ATTACH["options"], "--inorder")},
@@ -42,7 +46,7 @@ WORKLOADS = {"rxdrop": (1, 1), "l2fwd": (1, 2), "txonly": (1, 1), "fwd": (2, 2),
 # and unless "ring" is set of the socket rings; "frames" is the number of chunks of the umem
 COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "ring": None,
           "frames": 4096, "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000,
-          "unaligned": False, "wait": "busy", "repeat": 3, "caches": False}
+          "unaligned": False, "wait": "busy", "repeat": 3, "caches": False, "environment": {}}
 # The defaults that VARIATIONS may change
 SIZES = ("cores", "queues", "mode", "frame", "batch", "frames", "ring", "unaligned",
          "wait")
@@ -65,6 +69,10 @@ MANY = {"descriptors": 512, "frames": 1024}
 VARIATIONS = (
     *((CHIPS, workload, CURVE[workload] + (DPDK if 4 <= batch <= 32 else ()), {"batch": batch})
       for workload in CURVE for batch in ROUNDS),
+    *((CHIPS, workload, ("base-bare",), {"batch": batch})
+      for workload in ("rxdrop", "l2fwd") for batch in (1, 8)),
+    # For bench/ablation
+    *((("i40e",), "l2fwd", ("attach-inorder",), {"batch": batch}) for batch in (1, 8)),
     # No multiple of four, in which loops are unrolled
     (CHIPS, "l2fwd", ("patched-off", "all"), {"batch": 60}),
     *((CHIPS, workload, THREE, {"batch": batch, "unaligned": True})
@@ -108,13 +116,18 @@ SMALL = ((("patched-off", "attach"), ("rxdrop", "l2fwd"), CHIPS),
 SUBSETS = {"quick": QUICK, "small": SMALL}
 
 
+def paced(found):
+    """Return whether a cell has rounds of exactly N frames, which the generator hands over."""
+    return (found["program"] in ("xdpsock", "af_xdp") and found["workload"] in ("rxdrop", "l2fwd")
+            and size(found, "cores") == size(found, "queues") == 1)
+
+
 def cell(nic, contestant, workload, **changes):
     """Return a cell of the matrix."""
     ports, divisor = WORKLOADS[workload]
     found = {**COMMON, "nic": nic, "ports": NICS[nic][:ports], "workload": workload,
              "contestant": contestant, **CONTESTANTS[contestant], **changes}
-    found["paced"] = (found["program"] in ("xdpsock", "af_xdp") and workload in ("rxdrop", "l2fwd")
-                      and found["cores"] == found["queues"] == 1)
+    found["paced"] = paced(found)
     found["budget"] = (max(64, found["batch"]) if found["paced"] else
                        found["batch"] // (divisor if found["kernel"] == "base" else 1))
     if found["batch"] < 64:

@@ -80,12 +80,15 @@ def boot_command(name, cells, cells_file):
     folder, cell = f"/out/boot/{name}", cells[0]
     cpus = max(max(matrix.cpus(cell), 1 if cell["nic"] == "veth" else cell["queues"])
                for cell in cells)
-    lines = ",lines=on" if looks_at_lines(cell) else ""
+    options = ",lines=on" if looks_at_lines(cell) else ""
+    options += ",latency=on" if any(map(has_latency, cells)) else ""
     wires = [word for port in range(len(matrix.PORTS)) for word in (
         "--wire", f"gen:{port},size={cell['frame']},flows={matrix.FLOWS[cell['queues'] > 1]},"
         "start=off")]
     # The speed of the CPU is given, so that others need not calibrate when they come online
-    boot = "norandmaps spectre_v2=retpoline maxcpus=1 tsc=reliable cpu_init_udelay=0 lpj=4000000"
+    # With one CPU, Linux would remove the lock prefixes
+    boot = ("norandmaps spectre_v2=retpoline maxcpus=1 noreplace-smp tsc=reliable "
+            "cpu_init_udelay=0 lpj=4000000")
     return ["nice", SRC / "lab/boot.sh", "--icount", "--cpus", str(cpus), "--name", name,
             "--timeout", str(LONGEST * (1 + len(cells))), "--append", boot,
             # Misbehaviour makes the cell invalid in which it occurs
@@ -95,7 +98,8 @@ def boot_command(name, cells, cells_file):
             "--qemu-opt", "-device", "--qemu-opt", "virtserialport,chardev=bench,name=bench",
             "--qemu-opt", "-plugin", "--qemu-opt", f"file={OUT}/count.so,dir={folder},out={RAW},"
             f"cores={cell['cores']},busy={address_of(cell['kernel'], '__napi_busy_loop')},"
-            f"halt={address_of(cell['kernel'], 'default_idle')}{lines}",
+            f"halt={address_of(cell['kernel'], 'default_idle')},"
+            f"syscall={address_of(cell['kernel'], 'entry_SYSCALL_64')}{options}",
             cell["kernel"], "--", "python3", "/src/bench/guest/cells.py", cells_file]
 
 
@@ -236,6 +240,25 @@ def is_poll(name):
     return name.split("[")[0] in ("ixgbe_poll", "i40e_napi_poll", "veth_poll")
 
 
+def is_timer(name):
+    """Return whether a function programs the timer of the CPU."""
+    return name in ("lapic_next_event", "lapic_next_deadline")
+
+
+def has_latency(cell):
+    """Return whether a cell has latencies: xdpsock with busy polling, one packet per round."""
+    return (cell["program"] == "xdpsock" and cell["batch"] == 1 and cell["wait"] == "busy"
+            and len(cell["ports"]) == cell["cores"] == cell["queues"] == 1)
+
+
+def driver_part(program, functions):
+    """Return DPDK's instructions per packet in its drivers, as a figure of the cell."""
+    if program not in ("testpmd", "af_xdp"):
+        return {}
+    return {"driver_insn_per_pkt": sum(insns for insns, where, name in functions
+                                       if where == "user" and "[librte_net_" in name)}
+
+
 def measured(cell):
     """Return the figures of one run."""
     stem = RAW / cell["id"]
@@ -243,6 +266,7 @@ def measured(cell):
     said = json.loads(Path(f"{stem}.json").read_text())
     losses = lost(said["before"], said["after"], said["program"])
     lines = counts.lines() if looks_at_lines(cell) else {}
+    functions = counts.functions()
     return {
         "insn_per_pkt": counts.insns(kernel=True) + counts.insns(kernel=False),
         "kernel_insn_per_pkt": counts.insns(kernel=True),
@@ -251,10 +275,14 @@ def measured(cell):
         "syscalls_per_pkt": counts.entered("entry_SYSCALL_64".__eq__),
         "wakeups_per_pkt": counts.entered("try_to_wake_up".__eq__),
         "polls_per_pkt": counts.entered(is_poll), **lines,
+        **counts.per_packet("mmio_reads", "mmio_writes", "locked", "fences"),
+        "timers_per_pkt": counts.entered(is_timer),
+        **(counts.latencies() if has_latency(cell) else {}),
+        **driver_part(cell["program"], functions),
         "packets": counts.packets, "lost": losses,
         "why": why_invalid(counts, (said["before"], said["after"]), losses, cell["cores"],
                            cell["queues"], cell["wait"]),
-        "functions": counts.functions(),
+        "functions": functions,
     }
 
 
@@ -271,7 +299,7 @@ def merge(cell, runs):
     result = {key: cell[key] for key in ("nic", "workload", "contestant", "kernel", "program",
                                          *matrix.SIZES, "descriptors")}
     for key, value in middle.items():
-        if key.endswith("_pkt"):
+        if key.endswith(("_pkt", "_insn")):
             result[key] = round(value, 4)
     result |= {"virtual_mpps": round(1000 / middle["insn_per_pkt"], 4),
                "packets": middle["packets"], "lost": middle["lost"], "runs":

@@ -41,7 +41,7 @@ enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_CB_R_REGS };
 
 enum qemu_plugin_cond { QEMU_PLUGIN_COND_GE = 7 };
 
-enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_RW = 3 };
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_W = 2, QEMU_PLUGIN_MEM_RW };
 
 typedef __u32 qemu_plugin_meminfo_t;
 struct qemu_plugin_hwaddr;
@@ -82,6 +82,8 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 __u64 qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t idx);
 __u64 qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+/* Copies the instruction's bytes, at most @len; returns their number */
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len);
 
 void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb,
 						       enum qemu_plugin_op op,

@@ -88,6 +88,94 @@ def rounds(result):
     return rows_to_markdown(header, rows) if rows else ""
 
 
+# Figures per round, and the packets per round in their table
+PER_ROUND = (("system calls", "syscalls_per_pkt"), ("polls", "polls_per_pkt"),
+             ("MMIO reads", "mmio_reads_per_pkt"), ("MMIO writes", "mmio_writes_per_pkt"),
+             ("locked", "locked_per_pkt"), ("fences", "fences_per_pkt"),
+             ("timers", "timers_per_pkt"), ("indirect calls", "thunks_per_pkt"))
+ROUNDS_SHOWN = (1, 8, 64)
+# Latencies: direction, workload
+LATENCIES = (("rx", "rxdrop"), ("rx", "l2fwd"), ("tx", "txonly"), ("tx", "l2fwd"))
+
+
+def per_round(result):
+    """Return the table of counts per round, where rounds are exact and the program busy-polls.
+
+    Figures that an older file lacks are blank.
+    """
+    rows = []
+    for cell in result["cells"]:
+        n = matrix.size(cell, "batch")
+        if (cell["valid"] and matrix.paced(cell) and n in ROUNDS_SHOWN
+                and not matrix.unusual(cell).keys() - {"batch"}):
+            rows.append([cell["nic"], cell["workload"], cell["contestant"], str(n),
+                         *(f"{n * cell[key]:.2f}" if key in cell else "" for _, key in PER_ROUND)])
+    header = ["NIC", "workload", "contestant", "round of", *(title for title, _ in PER_ROUND)]
+    return rows_to_markdown(header, rows) if rows else ""
+
+
+def latencies(result):
+    """Return the table of latencies with one packet per round, a row per contestant."""
+    found = {}
+    for cell in result["cells"]:
+        if not cell["valid"] or matrix.unusual(cell).keys() - {"batch"}:
+            continue
+        for direction, what in LATENCIES:
+            figure = cell.get(f"{direction}_latency_insn")
+            if figure is not None and what == cell["workload"]:
+                row = found.setdefault(cell["contestant"], {})
+                row[cell["nic"], direction, what] = figure
+    columns = [(nic, *which) for nic in matrix.CHIPS for which in LATENCIES
+               if any(nic == key[0] for row in found.values() for key in row)]
+    rows = [[contestant, *(f"{found[contestant][key]:.0f}" if key in found[contestant] else ""
+                           for key in columns)]
+            for contestant in matrix.CONTESTANTS if contestant in found]
+    header = ["contestant", *(f"{nic} {direction.capitalize()}, {what}"
+                              for nic, direction, what in columns)]
+    return rows_to_markdown(header, rows) if rows else ""
+
+
+def of_rounds(result):
+    """Return the sections on counts per round and on latency."""
+    counts, latency = per_round(result), latencies(result)
+    return (("## Counts per round\n\nWith busy polling; `bench/README.md` defines the columns.\n\n"
+             f"{counts}\n" if counts else "")
+            + ("## Latency at one packet per round, instructions\n\nRx: from the hand-over of the "
+               "frame to the program. Tx: from the system call to the doorbell.\n\n"
+               f"{latency}\n" if latency else ""))
+
+
+# Packets per round of the comparison of drivers; DPDK's vector path for i40e has bursts of 32
+DRIVER_ROUNDS = (32, 64)
+
+
+def driver_figure(cell):
+    """Return the figure of a cell in the comparison of drivers, or None."""
+    if (not cell["valid"] or matrix.unusual(cell).keys() - {"batch"}
+            or matrix.size(cell, "batch") not in DRIVER_ROUNDS):
+        return None
+    if cell["program"] == "testpmd":
+        return cell.get("driver_insn_per_pkt")
+    return cell["kernel_insn_per_pkt"] if cell["program"] == "xdpsock" else None
+
+
+def drivers(result):
+    """Return the table of DPDK's drivers and of the kernel, a row per NIC, workload and round."""
+    found = {}
+    for cell in result["cells"]:
+        figure = driver_figure(cell)
+        if figure is not None:
+            row = found.setdefault((cell["nic"], cell["workload"], matrix.size(cell, "batch")), {})
+            row[cell["contestant"]] = figure
+    found = {key: row for key, row in found.items()
+             if len({contestant.startswith("dpdk-") for contestant in row}) == 2}
+    columns = [contestant for contestant in matrix.CONTESTANTS
+               if any(contestant in row for row in found.values())]
+    rows = [[nic, what, str(n), *(f"{row[key]:.1f}" if key in row else "" for key in columns)]
+            for (nic, what, n), row in found.items()]
+    return rows_to_markdown(["NIC", "workload", "N", *columns], rows) if rows else ""
+
+
 def costlier(result):
     """List the cells of the patched kernel, all options off, that cost more than on the base."""
     cells = {(cell["nic"], workload(cell), cell["contestant"]): cell for cell in result["cells"]
@@ -167,7 +255,15 @@ def write(folder, base, found, troubles, keep):
     curve = rounds(result)
     if curve:
         curve = ("## By packets per round\n\nA round of n packets costs F + v * n instructions; F and "
-                 f"v are fitted up to 64.\n\n{curve}\n## All cells\n\n")
-    (folder / "bench.md").write_text(f"# Instructions per packet\n\n{head}{curve}{text(result)}")
+                 f"v are fitted up to 64.\n\n{curve}\n")
+    curve += of_rounds(result)
+    driver = drivers(result)
+    if driver:
+        driver = ("## Driver against driver\n\nInstructions per packet with N packets per round: of "
+                  "DPDK, those in the library of its driver; of AF_XDP, all of the kernel: system "
+                  f"call, busy polling, driver and socket.\n\n{driver}\n")
+    all_cells = "## All cells\n\n" if curve or driver else ""
+    (folder / "bench.md").write_text(
+        f"# Instructions per packet\n\n{head}{curve}{driver}{all_cells}{text(result)}")
     write_profiles(folder, head, found, keep)
     return result

@@ -4,6 +4,8 @@
 import importlib.machinery
 import importlib.util
 import json
+import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -12,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 # pylint: disable=wrong-import-position
+import ablation  # noqa: E402
 import fold  # noqa: E402
 import matrix  # noqa: E402
 import measure  # noqa: E402
@@ -28,7 +31,9 @@ MAPS = """400000-401000 r--p 00000000 00:00 1    /nowhere/program
 401000-402000 r-xp 00001000 00:00 1    /nowhere/program
 7000000-7001000 r-xp 00000000 00:00 0
 """
-BLOCKS = """{"packets": 10, "insns": 1000, "idle": 0, "samples": 3, "starved": 0}
+BLOCKS = """{"packets": 10, "insns": 1000, "idle": 0, "samples": 3, "starved": 0, \
+"mmio_reads": 0, "mmio_writes": 5, "locked": 20, "fences": 10, \
+"rx_latency": 990, "rx_rounds": 9, "tx_latency": 0, "tx_rounds": 0}
 0 ffffffff81001000 5 100 0 10 0
 0 ffffffff81001010 5 100 10 20 10
 0 ffffffff81002000 30 300 20 20 0
@@ -97,6 +102,13 @@ class Counts(unittest.TestCase):
         """Only the first block of a function counts as a call."""
         self.assertEqual(self.counts.entered("entry_SYSCALL_64".__eq__), 0.5)
         self.assertEqual(self.counts.entered(measure.is_thunk), 3)
+
+    def test_totals(self):
+        """Totals are per packet; a latency is per round, and absent without rounds."""
+        self.assertEqual(self.counts.per_packet("mmio_reads", "mmio_writes", "fences"),
+                         {"mmio_reads_per_pkt": 0, "mmio_writes_per_pkt": 0.5,
+                          "fences_per_pkt": 1})
+        self.assertEqual(self.counts.latencies(), {"rx_latency_insn": 110})
 
     def test_functions(self):
         """Each function has its sum, in descending order."""
@@ -169,6 +181,15 @@ class Runs(unittest.TestCase):
                      ("attach", "l2fwd", {"cores": 2}), ("dpdk-scalar", "l2fwd", {}))]
         self.assertEqual(paced, [True, False, False, False, False])
 
+    def test_latency(self):
+        """Latency is of xdpsock with busy polling and one packet per round."""
+        found = [measure.has_latency(matrix.cell("i40e", contestant, workload, **changes))
+                 for contestant, workload, changes in (
+                     ("attach", "l2fwd", {"batch": 1}), ("attach", "txonly", {"batch": 1}),
+                     ("attach", "l2fwd", {}), ("attach", "l2fwd", {"batch": 1, "wait": "poll"}),
+                     ("dpdk-af_xdp", "l2fwd", {"batch": 1}))]
+        self.assertEqual(found, [True, True, False, False, False])
+
     def test_trees(self):
         """A cell names the sources that it runs."""
         trees = {"base": "1", "patched": "2", "xdpsock": "3"}
@@ -199,6 +220,14 @@ class Guests(unittest.TestCase):
         self.assertEqual([cpus("i40e", {}), cpus("i40e", {"cores": 2})], ["1", "3"])
         self.assertEqual(cpus("i40e", {"queues": 4}, {"queues": 2}), "4")
         self.assertEqual(cpus("veth", {"queues": 64}), "1")
+
+    def test_latency(self):
+        """The clock of the latencies, which slows down the guest, is only for cells with them."""
+        for batch, clock in (1, True), (8, False):
+            cells = [matrix.cell("i40e", "attach", "rxdrop"),
+                     matrix.cell("i40e", "attach", "rxdrop", batch=batch)]
+            command = " ".join(map(str, measure.boot_command("test", cells, "cells")))
+            self.assertEqual(",latency=on" in command, clock)
 
     def test_boots(self):
         """Cells with the cache model, which is slow, have their own boot."""
@@ -280,6 +309,211 @@ class Results(unittest.TestCase):
         """Return a cell with a profile of one function."""
         cell, _ = measure.merge(matrix.cell("ixgbe", "attach", workload), [run_of(insns)])
         return cell, [(insns, "kernel", "f")]
+
+
+class Kinds(unittest.TestCase):
+    """bench/insn_kind.h finds locked instructions and fences."""
+
+    MAIN = """#include <stdio.h>
+#include "insn_kind.h"
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		__u8 code[MAX_INSN_SIZE];
+		size_t size = 0;
+
+		while (sscanf(argv[i] + 2 * size, "%2hhx", &code[size]) == 1)
+			size++;
+		printf("%d", insn_kind(code, size));
+	}
+}
+"""
+    OTHER, LOCKED, FENCE = "012"
+    # mfence; lock addl $0,-4(%rsp); lock orq $0,(%rsp)
+    # lock addl $1,-4(%rsp); lock addl $0,(%r12); lock incl (%rdi); lock addl $0,(%rax);
+    # lock bts %eax,%fs:(%rdi); xchg %rax,(%rdi); xchg %al,%gs:8
+    # lfence; sfence; addl $0,(%rsp); xchg %rax,%rbx; xchg %ax,%ax; clflush (%rax); test %al,(%rdi)
+    CODE = {FENCE: "0faef0 f0834424fc00 f048830c2400",
+            LOCKED: "f0834424fc01 f04183042400 f0ff07 f0830000 f0640fab07 488707 6586042508000000",
+            OTHER: "0faee8 0faef8 83042400 4887c3 6690 0fae38 8407"}
+
+    def test_kinds(self):
+        """The kind of machine code with and without prefixes."""
+        if not shutil.which("cc"):
+            self.skipTest("no compiler")
+        with tempfile.TemporaryDirectory() as folder:
+            program = str(Path(folder, "kinds"))
+            subprocess.run(["cc", f"-I{Path(__file__).parent}", "-xc", "-", "-o", program],
+                           input=self.MAIN, text=True, check=True)
+            for kind, code in self.CODE.items():
+                found = subprocess.run([program, *code.split()], capture_output=True, text=True,
+                                       check=True).stdout
+                self.assertEqual(found, kind * len(code.split()), code)
+
+
+class Rounds(unittest.TestCase):
+    """The report has tables of counts and latency per round."""
+
+    NEW = {"mmio_reads_per_pkt": 0, "mmio_writes_per_pkt": 0.25, "locked_per_pkt": 1,
+           "fences_per_pkt": 0.125, "timers_per_pkt": 0}
+
+    @staticmethod
+    def cell(workload, figures, contestant="attach", **changes):
+        """Return a cell of i40e with these figures."""
+        return measure.merge(matrix.cell("i40e", contestant, workload, **changes),
+                             [run_of(100) | figures])[0]
+
+    @staticmethod
+    def rows(table):
+        """Return the rows of a table without spaces."""
+        return [line.replace(" ", "") for line in table.splitlines()[2:]]
+
+    def test_counts(self):
+        """Counts are per round; those that an older file lacks are blank."""
+        cells = [self.cell("l2fwd", self.NEW, batch=8), self.cell("rxdrop", {}),
+                 self.cell("txonly", self.NEW), self.cell("l2fwd", self.NEW, batch=16),
+                 self.cell("l2fwd", self.NEW, batch=8, wait="poll"),
+                 self.cell("l2fwd", self.NEW, "dpdk-scalar")]
+        self.assertEqual(self.rows(report.per_round({"cells": cells})),
+                         ["|i40e|l2fwd|attach|8|0.00|0.00|0.00|2.00|8.00|1.00|0.00|0.00|",
+                          "|i40e|rxdrop|attach|64|0.00|0.00||||||0.00|"])
+        self.assertEqual(report.per_round({"cells": cells[2:]}), "")
+
+    def test_latencies(self):
+        """A row per contestant has the latencies of all workloads."""
+        both = {"rx_latency_insn": 800.4, "tx_latency_insn": 300}
+        cells = [self.cell("l2fwd", both, "all", batch=1), self.cell("l2fwd", both, batch=1),
+                 self.cell("txonly", {"tx_latency_insn": 290}, batch=1),
+                 self.cell("l2fwd", both, batch=1, unaligned=True),
+                 self.cell("rxdrop", {}, batch=1)]
+        self.assertEqual(self.rows(report.latencies({"cells": cells})),
+                         ["|attach||800|290|300|", "|all||800||300|"])
+        self.assertEqual(report.of_rounds({"cells": cells[-1:]}).count("##"), 1)
+        self.assertEqual(report.latencies({"cells": cells[-1:]}), "")
+
+
+class Drivers(unittest.TestCase):
+    """DPDK's drivers are compared with the kernel."""
+
+    FUNCTIONS = [(116.5, "user", "no symbol [dpdk-testpmd]"),
+                 (41.5, "user", "no symbol [librte_net_i40e.so.25.0]"),
+                 (3, "user", "rte_pktmbuf_free_bulk [librte_mbuf.so.25.0]"),
+                 (1, "kernel", "main[librte_net_x]"), (1, "user", "f [librte_net_ixgbe.so.25.0]")]
+
+    def test_part(self):
+        """The driver is in libraries of DPDK; other programs have no such figure."""
+        self.assertEqual(measure.driver_part("testpmd", self.FUNCTIONS),
+                         {"driver_insn_per_pkt": 42.5})
+        self.assertEqual(measure.driver_part("xdpsock", self.FUNCTIONS), {})
+
+    def cell(self, contestant, **changes):
+        """Return a cell of i40e txonly."""
+        cell = matrix.cell("i40e", contestant, "txonly", **changes)
+        return measure.merge(cell, [run_of(100) | measure.driver_part(cell["program"],
+                                                                      self.FUNCTIONS)])[0]
+
+    def test_table(self):
+        """A row needs both sides, and one of the usual rounds."""
+        cells = [self.cell("dpdk-scalar"), self.cell("attach"), self.cell("attach", batch=32),
+                 self.cell("attach", unaligned=True), self.cell("dpdk-scalar", batch=8),
+                 self.cell("attach", batch=8)]
+        rows = report.drivers({"cells": cells}).splitlines()
+        self.assertEqual([row.replace(" ", "") for row in rows[::2]],
+                         ["|NIC|workload|N|attach|dpdk-scalar|", "|i40e|txonly|64|90.0|42.5|"])
+        self.assertEqual(report.drivers({"cells": cells[1:3]}), "")
+
+    def test_old_file(self):
+        """A cell that was measured without the figure is left out."""
+        old = self.cell("dpdk-scalar")
+        del old["driver_insn_per_pkt"]
+        self.assertEqual(report.drivers({"cells": [old, self.cell("attach")]}), "")
+
+
+class Ablation(unittest.TestCase):
+    """bench/ablation plans prefixes of the series, and shows what each adds."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.repo = Path(folder.name)
+        self.tree = self.repo / "tree"
+        (self.tree / ablation.OPTIONS).parent.mkdir(parents=True)
+        (self.repo / "series").write_text("# section one\n0001-fix.patch\n"
+                                          "# section two\n0002-attach.patch\n0003-all.patch\n")
+        self.git("init", "-q", "-b", "patched")
+        self.commit("base")
+        self.git("tag", "base")
+        self.commit("fix")
+        self.git("branch", "section/one")
+        self.commit("attach", "XDP_ATTACH")
+        self.commit("all", "XDP_ATTACH", "XDP_TX_INORDER", "XDP_RECYCLE")
+        self.git("branch", "section/two")
+
+    def git(self, *args):
+        """Run git in the tree."""
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x", *args], check=True,
+                       cwd=self.tree)
+
+    def commit(self, subject, *options):
+        """Commit a header with these options; the first one does not exist."""
+        if options:
+            text = "".join(f"#define {option}\t257\n" for option in options)
+            (self.tree / ablation.OPTIONS).write_text(text)
+            self.git("add", ".")
+        self.git("commit", "-q", "--allow-empty", "-m", subject)
+
+    def plan(self, *words):
+        """Return contestants and name of each prefix."""
+        return [(contestants, name) for _, contestants, name in
+                ablation.plan(str(self.tree), self.repo, list(words))]
+
+    def test_sections(self):
+        """Without arguments: the base and the end of each section, with the options of each."""
+        contestants = [name for name, _ in ablation.CONTESTANTS]
+        self.assertEqual(self.plan(), [(contestants[:1], "base"), (contestants[:1], "one"),
+                                       (contestants, "two")])
+        self.assertEqual(self.plan("--sections"), self.plan())
+
+    def test_patches(self):
+        """A patch stands for the prefixes before and with it; none is measured twice."""
+        self.assertEqual(self.plan("2"), [(["patched-off"], "0001-fix"),
+                                          (["patched-off", "attach"], "0002-attach")])
+        names = [name for _, name in self.plan("patches/0001-fix.patch", "2", "base")]
+        self.assertEqual(names, ["base", "0001-fix", "0002-attach"])
+        with self.assertRaises(SystemExit):
+            self.plan("4")
+        self.assertRegex(self.plan("section/one")[0][1], "^[0-9a-f]+ fix$")
+
+    def test_drift(self):
+        """A tree that is not that of the series has no numbers of patches."""
+        self.commit("more")
+        with self.assertRaises(SystemExit):
+            self.plan("2")
+
+    @staticmethod
+    def cells(**contestants):
+        """Return cells of i40e l2fwd: contestant=(figure at 8, figure at 64)."""
+        return [measure.merge(matrix.cell("i40e", contestant.replace("_", "-"), "l2fwd",
+                                          batch=batch), [run_of(insns)])[0]
+                for contestant, figures in contestants.items()
+                for batch, insns in zip((8, 64), figures)]
+
+    def test_table(self):
+        """The least expensive contestant at the largest round counts; changes skip a failure."""
+        text = ablation.text([("base", self.cells(patched_off=(800, 400))), ("broken", []),
+                              ("two", self.cells(patched_off=(700, 300), attach=(300, 100),
+                                                 all=(310, 90)))])
+        rows = [line.replace(" ", "") for line in text.splitlines() if line[:2] == "| "]
+        self.assertEqual(rows[:4], ["|upto|contestant|8|64|changeat8|changeat64|",
+                                    "|base|patched-off|800.0|400.0|||", "|broken|nofigures|||||",
+                                    "|two|all|310.0|90.0|-490.0|-310.0|"])
+        self.assertEqual(rows[7], "|two|patched-off|700.0|300.0|-100.0|-100.0|")
+
+    def test_invalid(self):
+        """An invalid cell has no figure."""
+        cell = measure.merge(matrix.cell("i40e", "attach", "l2fwd"), [run_of(100, "idle")])[0]
+        self.assertEqual(ablation.figures([cell]), {})
+        self.assertEqual(list(ablation.lines([cell])), ["  i40e l2fwd attach            64: invalid"])
 
 
 class Costlier(unittest.TestCase):

@@ -34,6 +34,9 @@ BUSY_POLL = ["-N", "-z", "-B"]
 INTERRUPTS = ["-N", "-z"]
 # CPUs with two cores: interrupts and NAPI, the program, bench/guest/pace.c and this script
 CPU_NAPI, CPU_PROGRAM, CPU_PACE = range(3)
+# First and last offset in BAR 0 of registers of Tx rings. Of those, drivers write only the tails,
+# QTX_TAIL and TDT, once the rings are set up
+TX_RINGS = {"i40e": (0x108000, 0x1097ff), "ixgbe": (0x6000, 0x7fff)}
 plugin = open(port_named("bench"), "r+b", buffering=0)
 
 
@@ -114,6 +117,7 @@ class Xdpsock(Kernel):
              f"--{cell['workload']}", f"--batch-size={batch}",
              f"--ring-size={cell['ring'] or cell['descriptors']}", f"--frames={frames}",
              *options, *self.modes(), *cell["options"]],
+            env=os.environ | cell["environment"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         said = ""
         while ", program id " not in said:
@@ -270,6 +274,15 @@ PROGRAMS = {"xdpsock": Xdpsock, "veth": Veth, "control": Control, "testpmd": Tes
             "af_xdp": AfXdp}
 
 
+def doorbell(cell):
+    """Return the physical addresses of the registers of Tx rings, for the plugin."""
+    if not cell["ports"]:
+        return "0-0"
+    port = cell["ports"][0]
+    start = int((device_of(port) / "resource").read_text().split()[0], 16)
+    return "-".join(f"{start + offset:x}" for offset in TX_RINGS[matrix.PORTS[port][1]])
+
+
 def measure(cell):
     """Request a measurement from the plugin; the guest does nothing else meanwhile."""
     counter, ports = "to_chip", cell["ports"]
@@ -280,7 +293,7 @@ def measure(cell):
     frames = "halt" if cell["wait"] == "poll" else "busy"
     frames = f"{frames}={cell['batch']}" if cell["paced"] else "full"
     plugin.write(f"{cell['id']} {counter} {cell['warmup']} {cell['packets']} {frames} "
-                 f"{' '.join(map(str, ports))}\n".encode())
+                 f"{doorbell(cell)} {' '.join(map(str, ports))}\n".encode())
     longest = LONGEST_IDLE if cell["program"] == "control" or cell["wait"] == "poll" else LONGEST
     ready, _, _ = select.select([plugin], [], [], longest)
     assert ready, f"no {cell['packets']} packets in {longest} s"
