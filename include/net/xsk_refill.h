@@ -268,7 +268,8 @@ xsk_refill_post_all(const struct xsk_refill_span *span,
 
 	if (span->count >= 4) {
 		done = __xsk_refill_post(span, ring, write, user, true);
-		if (done < ALIGN_DOWN(span->count, 4))
+		if (done < ALIGN_DOWN(span->count, 4) ||
+		    IS_ALIGNED(span->count, 4))
 			return done;
 	}
 	return __xsk_refill_post(span, ring, write, user, false);

@@ -196,7 +196,8 @@ xsk_tx_span_write_all(const struct xsk_tx_span *span,
 
 	if (span->count >= 4) {
 		done = __xsk_tx_span_write(span, ring, write, record, true);
-		if (done < ALIGN_DOWN(span->count, 4))
+		if (done < ALIGN_DOWN(span->count, 4) ||
+		    IS_ALIGNED(span->count, 4))
 			return done;
 	}
 	return __xsk_tx_span_write(span, ring, write, record, false);

@@ -100,6 +100,8 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		max = xsk_inorder_available(xs, max);
 		recycle = READ_ONCE(pool->recycle);
 		max = xsk_recycle_room(recycle, tx, max);
+		if (!max)
+			goto empty;
 		span->done = xsk_recycle_span(recycle, &max);
 	} else {
 		max = xsk_tx_span_done(span, pool->cq, max);
@@ -109,10 +111,8 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	}
 
 	span->count = xsk_tx_contiguous(tx, tx->cached_cons, max);
-	if (!span->count) {
-		tx->queue_empty_descs += count_empty;
-		return 0;
-	}
+	if (!span->count)
+		goto empty;
 
 	ring = (struct xdp_rxtx_ring *)tx->ring;
 	span->xs = xs;
@@ -122,6 +122,10 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		tx->queue_empty_descs += count_empty;
 	span->desc = &ring->desc[tx->cached_cons & tx->ring_mask];
 	return span->count;
+
+empty:
+	tx->queue_empty_descs += count_empty;
+	return 0;
 }
 EXPORT_SYMBOL_GPL(xsk_tx_span_begin);
 

@@ -88,7 +88,8 @@ static const struct opt_spec specs[] = {
 	       "gro_flush_timeout of the interface before"),
 	NUMBER(KEY_BUDGET, "busy-poll-budget", budget, 0, 65536,
 	       "packets per poll of the driver, 0: batch size;\n"
-	       "a system call polls twice"),
+	       "one poll per system call if\n"
+	       "interrupts are deferred, else two"),
 	NUMBER('b', "batch-size", batch, 1, 65536, "packets per round"),
 	NUMBER(KEY_RING_SIZE, "ring-size", ring_size, 2, 65536,
 	       "entries of Rx, Tx and completion ring"),

@@ -31,7 +31,7 @@ static noinline u32 i40e_xsk_write_span(const struct xsk_tx_span *span,
  * i40e_xsk_xmit() - transmit descriptors of the sockets' Tx rings
  * @xdp_ring: Tx ring of the device
  *
- * Return: true if the work is finished
+ * Return: true if the work is finished; false if the ring has no room
  */
 bool i40e_xsk_xmit(struct i40e_ring *xdp_ring)
 {
@@ -56,7 +56,7 @@ bool i40e_xsk_xmit(struct i40e_ring *xdp_ring)
 
 	if (more)
 		return i40e_xmit_zc(xdp_ring, ring.room);
-	return !sent || ring.room;
+	return ring.room;
 }
 
 /**

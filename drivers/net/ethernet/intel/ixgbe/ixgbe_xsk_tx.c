@@ -150,11 +150,10 @@ static u32 ixgbe_xsk_clean_first(struct ixgbe_ring *tx_ring)
 	return 0;
 }
 
-static bool ixgbe_xsk_poll_tx(struct ixgbe_q_vector *q_vector,
-			      struct ixgbe_ring *tx_ring)
+static void ixgbe_xsk_complete(struct ixgbe_q_vector *q_vector,
+			       struct ixgbe_ring *tx_ring)
 {
 	unsigned int total_packets = 0, total_bytes = 0;
-	struct xsk_buff_pool *pool = tx_ring->xsk_pool;
 	union ixgbe_adv_tx_desc *eop_desc;
 	struct ixgbe_tx_buffer *tx_bi;
 	u32 xsk_frames = 0;
@@ -175,14 +174,27 @@ static bool ixgbe_xsk_poll_tx(struct ixgbe_q_vector *q_vector,
 		ixgbe_update_tx_ring_stats(tx_ring, q_vector, total_packets,
 					   total_bytes);
 	if (xsk_frames)
-		xsk_tx_completed(pool, xsk_frames);
-	xsk_tx_wakeup_begin(pool, &q_vector->napi);
+		xsk_tx_completed(tx_ring->xsk_pool, xsk_frames);
+}
 
-	return ixgbe_xsk_xmit(tx_ring);
+static bool ixgbe_xsk_poll_tx(struct ixgbe_q_vector *q_vector,
+			      struct ixgbe_ring *tx_ring)
+{
+	bool done;
+
+	xsk_tx_wakeup_begin(tx_ring->xsk_pool, &q_vector->napi);
+	/* Transmit first, for a short latency */
+	done = ixgbe_xsk_xmit(tx_ring);
+	ixgbe_xsk_complete(q_vector, tx_ring);
+	/* Completion may have made room */
+	if (unlikely(!done))
+		done = ixgbe_xsk_xmit(tx_ring);
+
+	return done;
 }
 
 /**
- * ixgbe_clean_xdp_tx_irq() - complete transmitted descriptors, transmit further
+ * ixgbe_clean_xdp_tx_irq() - transmit descriptors, complete transmitted ones
  * @q_vector: the vector
  * @tx_ring: Tx ring
  * @napi_budget: NAPI budget
@@ -196,6 +208,10 @@ bool ixgbe_clean_xdp_tx_irq(struct ixgbe_q_vector *q_vector,
 
 	/* Called by netpoll, which may interrupt the holder of tx_lock */
 	if (unlikely(!napi_budget))
+		return true;
+	/* The queue only receives */
+	if (!xsk_pool_has_tx(tx_ring->xsk_pool) &&
+	    tx_ring->next_to_clean == READ_ONCE(tx_ring->next_to_use))
 		return true;
 
 	if (likely(!ixgbe_xdp_ring_is_remote(tx_ring)))
