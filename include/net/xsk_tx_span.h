@@ -72,6 +72,12 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		      u32 max, bool count_empty);
 void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent);
 
+/* Whether the queue has one Tx socket, whose descriptors spans support */
+static inline bool xsk_tx_has_spans(const struct xsk_buff_pool *pool)
+{
+	return READ_ONCE(pool->tx_span_xs);
+}
+
 static_assert(offsetof(struct xdp_desc, options) ==
 	      offsetof(struct xdp_desc, len) + sizeof(u32));
 
@@ -228,12 +234,13 @@ xsk_tx_span_write(const struct xsk_tx_span *span, struct xsk_tx_dev_ring *ring,
  * @count_empty: see xsk_tx_span_begin()
  *
  * Context: NAPI poll
- * Return: true if descriptors may be left that spans do not support
+ * Return: 0; -EOPNOTSUPP if descriptors may be left that spans do not support;
+ * -EAGAIN if some are left that have to wait for a completion
  */
-static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
-					 struct xsk_tx_dev_ring *ring,
-					 xsk_tx_span_write_t write,
-					 bool count_empty)
+static __always_inline int xsk_tx_spans(struct xsk_buff_pool *pool,
+					struct xsk_tx_dev_ring *ring,
+					xsk_tx_span_write_t write,
+					bool count_empty)
 {
 	struct xsk_tx_span span;
 	int count;
@@ -245,7 +252,7 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 					      ring->count - ring->next),
 					  count_empty);
 		if (count <= 0)
-			return count < 0;
+			return count;
 
 		sent = write(&span, ring);
 		xsk_tx_span_end(&span, sent);
@@ -254,7 +261,7 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 		if (ring->next == ring->count)
 			ring->next = 0;
 		if (sent < count)
-			return true;
+			return -EOPNOTSUPP;
 		/* At the wrap of the device's ring, xsk_tx_span_begin() has
 		 * not counted an empty Tx ring yet
 		 */
@@ -262,10 +269,15 @@ static __always_inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
 			break;
 	}
 
-	return false;
+	return 0;
 }
 
 #else
+
+static inline bool xsk_tx_has_spans(const struct xsk_buff_pool *pool)
+{
+	return false;
+}
 
 static inline u32 xsk_tx_span_write(const struct xsk_tx_span *span,
 				    struct xsk_tx_dev_ring *ring,
@@ -274,11 +286,11 @@ static inline u32 xsk_tx_span_write(const struct xsk_tx_span *span,
 	return 0;
 }
 
-static inline bool xsk_tx_spans(struct xsk_buff_pool *pool,
-				struct xsk_tx_dev_ring *ring,
-				xsk_tx_span_write_t write, bool count_empty)
+static inline int xsk_tx_spans(struct xsk_buff_pool *pool,
+			       struct xsk_tx_dev_ring *ring,
+			       xsk_tx_span_write_t write, bool count_empty)
 {
-	return true;
+	return -EOPNOTSUPP;
 }
 
 #endif /* CONFIG_XDP_SOCKETS */

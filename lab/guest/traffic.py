@@ -28,6 +28,7 @@ from netdev import (channels, links_up, no_ipv6, one_queue, ping, reachable, spr
                     transfer, xdp_bench)
 from nicsim import nicsim
 from xdpsock import finish, start, start_and_wait, stop
+from xsk import CHUNK, CHUNKS, SLOTS, Xsk
 
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
@@ -213,6 +214,19 @@ def small_ring():
         assert (f"some of the device's {RING} descriptors" in said) == warned, said
 
 
+def invalid_descriptor():
+    """Frames before and behind an invalid descriptor are sent, by one system call."""
+    xsk = Xsk("eth1", rings=("fill", "completion", "rx", "tx"), attach=True)
+    links_up("eth1")
+    nicsim("sink", PORT, "reset")
+    frames = [(SLOTS + i) * CHUNK for i in range(41)]
+    frames[20] = CHUNKS * CHUNK
+    xsk.tx.put_frames(frames)
+    xsk.kick()
+    eventually("40 frames", lambda: returned() == 40)
+    xsk.close()
+
+
 def resets(how, copy, busy):
     """Resets while frames go through a socket; after the last one, none is lost."""
     socket = start_and_wait("eth1", "-l", *xdpsock_args(how, copy, busy))
@@ -276,6 +290,7 @@ def tests(hows):
             yield f"{run.__name__} {how} {copy}{', busy poll' * busy}", run, how, copy, busy
     if "attach" in hows:
         yield "txonly in order, a small ring", small_ring
+        yield "an invalid descriptor between valid ones", invalid_descriptor
     for how in hows:
         yield f"l2fwd {how} zero-copy, unaligned chunks", l2fwd, how, "zero-copy", False, *UNALIGNED
         yield f"rxdrop {how} zero-copy, two queues on two CPUs", two_cores, how

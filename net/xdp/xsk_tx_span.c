@@ -69,8 +69,9 @@ static u32 xsk_tx_span_done(struct xsk_tx_span *span, struct xsk_queue *cq,
  *	xsk_tx_peek_release_desc_batch() does not
  *
  * Context: NAPI poll
- * Return: number of descriptors; 0 if there is nothing to transmit, or no room
- * to record it; -EOPNOTSUPP if spans do not support @pool
+ * Return: number of descriptors; 0 if there is nothing to transmit, or the
+ * completion ring is full; -EAGAIN if completion has to make room to record
+ * more; -EOPNOTSUPP if spans do not support @pool
  */
 int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 		      u32 max, bool count_empty)
@@ -80,7 +81,7 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	struct xsk_recycle *recycle;
 	struct xdp_rxtx_ring *ring;
 	struct xsk_queue *tx;
-	u32 room = max;
+	u32 entries, room = max;
 
 	/* A poll is an RCU read section. xsk_unbind_dev() waits for it before
 	 * the socket is freed, and xsk_inorder_prepare_pool() before a socket
@@ -95,13 +96,15 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 
 	tx = xs->tx;
 	if (order) {
-		if (xsk_inorder_full(order))
-			return 0;
-		max = xsk_inorder_available(xs, max);
+		if (unlikely(xsk_inorder_full(order)))
+			return -EAGAIN;
+		entries = xsk_inorder_available(xs, max);
 		recycle = READ_ONCE(pool->recycle);
-		max = xsk_recycle_room(recycle, tx, max);
-		if (!max)
+		max = xsk_recycle_room(recycle, tx, entries);
+		if (!entries)
 			goto empty;
+		if (unlikely(!max))
+			return -EAGAIN;
 		span->done = xsk_recycle_span(recycle, &max);
 	} else {
 		max = xsk_tx_span_done(span, pool->cq, max);

@@ -163,7 +163,8 @@ move_row(struct xdp_desc *to, const struct xdp_desc *from, __u32 n,
 					xsk_umem__add_offset_to_addr(addr));
 		else if (swap)
 			frame_swap_macs(area + addr);
-		to[i] = (struct xdp_desc){ addr, from[i].len, 0 };
+		/* Without XDP_USE_SG, no options are set */
+		to[i] = from[i];
 	}
 }
 

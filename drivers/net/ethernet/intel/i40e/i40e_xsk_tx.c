@@ -30,10 +30,11 @@ static noinline u32 i40e_xsk_write_span(const struct xsk_tx_span *span,
 /**
  * i40e_xsk_xmit() - transmit descriptors of the sockets' Tx rings
  * @xdp_ring: Tx ring of the device
+ * @again: set if it may have stopped for want of a completion
  *
- * Return: true if the work is finished; false if the ring has no room
+ * Return: true if the work is finished
  */
-bool i40e_xsk_xmit(struct i40e_ring *xdp_ring)
+bool i40e_xsk_xmit(struct i40e_ring *xdp_ring, bool *again)
 {
 	u32 sent, room = I40E_DESC_UNUSED(xdp_ring);
 	struct xsk_tx_dev_ring ring = {
@@ -42,10 +43,10 @@ bool i40e_xsk_xmit(struct i40e_ring *xdp_ring)
 		.count = xdp_ring->count,
 		.room = room,
 	};
-	bool more;
+	int err;
 
-	more = xsk_tx_spans(xdp_ring->xsk_pool, &ring, i40e_xsk_write_span,
-			    false);
+	err = xsk_tx_spans(xdp_ring->xsk_pool, &ring, i40e_xsk_write_span,
+			   false);
 	sent = room - ring.room;
 	if (sent) {
 		xdp_ring->next_to_use = ring.next;
@@ -54,9 +55,10 @@ bool i40e_xsk_xmit(struct i40e_ring *xdp_ring)
 		i40e_update_tx_stats(xdp_ring, sent, ring.bytes);
 	}
 
-	if (more)
+	*again = err || !ring.room;
+	if (unlikely(err == -EOPNOTSUPP))
 		return i40e_xmit_zc(xdp_ring, ring.room);
-	return ring.room;
+	return !sent || ring.room;
 }
 
 /**

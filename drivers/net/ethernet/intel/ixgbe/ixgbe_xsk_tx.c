@@ -77,10 +77,11 @@ static void ixgbe_xsk_close_batch(struct ixgbe_ring *xdp_ring, u32 first,
 /**
  * ixgbe_xsk_xmit() - transmit descriptors of the sockets' Tx rings
  * @xdp_ring: Tx ring of the device
+ * @again: set if it may have stopped for want of a completion
  *
  * Return: true if the work is finished
  */
-static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring)
+static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring, bool *again)
 {
 	u32 first = xdp_ring->next_to_use, room = ixgbe_desc_unused(xdp_ring);
 	struct xsk_tx_dev_ring ring = {
@@ -89,14 +90,19 @@ static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring)
 		.count = xdp_ring->count,
 		.room = room,
 	};
+	int err;
 
 	if (unlikely(!netif_carrier_ok(xdp_ring->netdev)))
 		return true;
+	*again = !room;
 	if (unlikely(!room))
 		return false;
 
-	if (xsk_tx_spans(xdp_ring->xsk_pool, &ring, ixgbe_xsk_write_span, true))
+	err = xsk_tx_spans(xdp_ring->xsk_pool, &ring, ixgbe_xsk_write_span,
+			   true);
+	if (unlikely(err == -EOPNOTSUPP))
 		ixgbe_xsk_xmit_single(xdp_ring->xsk_pool, &ring);
+	*again = err || !ring.room;
 	if (ring.room == room)
 		return true;
 
@@ -180,15 +186,17 @@ static void ixgbe_xsk_complete(struct ixgbe_q_vector *q_vector,
 static bool ixgbe_xsk_poll_tx(struct ixgbe_q_vector *q_vector,
 			      struct ixgbe_ring *tx_ring)
 {
-	bool done;
+	bool again = !xsk_tx_has_spans(tx_ring->xsk_pool);
+	bool done = true;
 
 	xsk_tx_wakeup_begin(tx_ring->xsk_pool, &q_vector->napi);
 	/* Transmit first, for a short latency */
-	done = ixgbe_xsk_xmit(tx_ring);
+	if (likely(!again))
+		done = ixgbe_xsk_xmit(tx_ring, &again);
 	ixgbe_xsk_complete(q_vector, tx_ring);
-	/* Completion may have made room */
-	if (unlikely(!done))
-		done = ixgbe_xsk_xmit(tx_ring);
+	/* Completion may allow more than before */
+	if (unlikely(again))
+		done = ixgbe_xsk_xmit(tx_ring, &again);
 
 	return done;
 }
@@ -209,7 +217,7 @@ bool ixgbe_clean_xdp_tx_irq(struct ixgbe_q_vector *q_vector,
 	/* Called by netpoll, which may interrupt the holder of tx_lock */
 	if (unlikely(!napi_budget))
 		return true;
-	/* The queue only receives */
+	/* Nobody transmits, and nothing is in flight */
 	if (!xsk_pool_has_tx(tx_ring->xsk_pool) &&
 	    tx_ring->next_to_clean == READ_ONCE(tx_ring->next_to_use))
 		return true;
