@@ -11,8 +11,9 @@ COLUMNS = (("insn/packet", "insn_per_pkt", ".1f"), ("kernel", "kernel_insn_per_p
            ("lines", "line_transfers_per_pkt", ".2f"), ("L1 misses", "l1_misses_per_pkt", ".2f"),
            ("L2 misses", "l2_misses_per_pkt", ".2f"),
            ("virtual Mpps", "virtual_mpps", ".2f"), ("spread %", "spread_pct", ".2f"))
-# Contestants that must cost the same on both kernels; the difference in percent that is ignored
-UNCHANGED = {"patched-off": "base-xskmap", "patched-control": "base-control"}
+# Contestants of the patched kernel that must not cost more than these of the base; the difference in
+# percent that is ignored
+NOT_COSTLIER = {"patched-off": "base-xskmap", "patched-control": "base-control"}
 NOISE = 0.2
 # A profile omits functions below this share
 SHARE_SHOWN = 0.002
@@ -182,7 +183,7 @@ def costlier(result):
              if cell["valid"]}
     text = ""
     for (nic, what, contestant), cell in cells.items():
-        base = cells.get((nic, what, UNCHANGED.get(contestant)))
+        base = cells.get((nic, what, NOT_COSTLIER.get(contestant)))
         if not base:
             continue
         percent = 100 * (cell["insn_per_pkt"] / base["insn_per_pkt"] - 1)

@@ -309,15 +309,15 @@ def slow_timers():
 
 
 def timer_pending():
-    """Return whether a timer of a NAPI instance is pending."""
+    """Return whether a timer of any NAPI instance of the guest is pending."""
     return "napi_watchdog" in Path("/proc/timer_list").read_text()
 
 
 def starts_timer_late():
     """Patch 49: a poll that ends while napi_disable() runs starts the NAPI timer after it.
 
-    The timer expires after ten seconds: /proc/timer_list has it when the device is down. The base
-    does not survive if the device, with the timer in it, is freed before.
+    The timer expires after ten seconds: /proc/timer_list has it when the device is down. Wait for it
+    before the device is freed: the base crashes otherwise.
     """
     name, late, cpus = "veth_napi", False, os.sched_getaffinity(0)
     with (busy_polled_veth(name), slow_timers(),
