@@ -16,7 +16,7 @@
  * Zero-copy Tx in spans: contiguous descriptors in the Tx ring of the only
  * socket of a queue, whose addresses are recorded contiguously for completion,
  * are written to the device in one pass, without an intermediate copy. A driver
- * calls xsk_tx_spans() once per poll, with a function that consists of
+ * calls xsk_tx_spans() in each poll, with a function that consists of
  * xsk_tx_span_write() only: not inlined, because its loop needs all registers.
  *
  * A descriptor that is invalid or has options ends a span. It is handled by
