@@ -25,17 +25,17 @@ OPTIONS = "include/uapi/linux/if_xdp_fastpath.h"
 PATCH = re.compile(r"(?:patches/)?(\d{1,4})(?:-.*\.patch)?")
 
 
-def git(tree, *args):
+def git(tree, *args, check=True):
     """Return the output of a git command in the tree."""
-    return subprocess.run(["git", "-c", "safe.directory=*", "-C", tree, *args], check=True,
+    return subprocess.run(["git", "-c", "safe.directory=*", "-C", tree, *args], check=check,
                           capture_output=True, text=True).stdout.strip()
 
 
 def supported(tree, commit):
     """Return the contestants whose options a commit has."""
-    done = subprocess.run(["git", "-c", "safe.directory=*", "-C", tree, "show",
-                           f"{commit}:{OPTIONS}"], check=False, capture_output=True, text=True)
-    names = set(re.findall(r"^#define\s+(\w+)", done.stdout, re.MULTILINE))
+    # The first prefixes do not have the file
+    header = git(tree, "show", f"{commit}:{OPTIONS}", check=False)
+    names = set(re.findall(r"^#define\s+(\w+)", header, re.MULTILINE))
     return [contestant for contestant, option in CONTESTANTS if not option or option in names]
 
 

@@ -172,6 +172,11 @@ def unusual(found):
     return {key: size(found, key) for key in SIZES if size(found, key) != COMMON[key]}
 
 
+def on_curve(found):
+    """Return whether a cell has figures, and no unusual size but packets per round."""
+    return found["valid"] and not unusual(found).keys() - {"batch"}
+
+
 def identity(found):
     """Return the key that is unique to a cell."""
     return (found["nic"], found["workload"], found["contestant"],

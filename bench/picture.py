@@ -41,8 +41,8 @@ def curves(cells):
     """Return {(NIC, workload): {line: [(packets per round, instructions per packet)]}}."""
     found = {}
     for cell in cells:
-        if (cell["valid"] and cell["nic"] in matrix.CHIPS and cell["workload"] in WORKLOADS
-                and not matrix.unusual(cell).keys() - {"batch"} and line_of(cell) in LINES):
+        if (matrix.on_curve(cell) and cell["nic"] in matrix.CHIPS
+                and cell["workload"] in WORKLOADS and line_of(cell) in LINES):
             panel = found.setdefault((cell["nic"], cell["workload"]), {})
             panel.setdefault(line_of(cell), []).append((cell["batch"], cell["insn_per_pkt"]))
     for panel in found.values():

@@ -75,7 +75,7 @@ def rounds(result):
     """Return the table of instructions per packet by packets per round, with F and v."""
     found = {}
     for cell in result["cells"]:
-        if cell["valid"] and not matrix.unusual(cell).keys() - {"batch"}:
+        if matrix.on_curve(cell):
             key = cell["nic"], cell["workload"], cell["contestant"]
             found.setdefault(key, {})[cell["batch"]] = cell["insn_per_pkt"]
     sizes = sorted({*matrix.ROUNDS, matrix.COMMON["batch"]})
@@ -107,8 +107,7 @@ def per_round(result):
     rows = []
     for cell in result["cells"]:
         n = matrix.size(cell, "batch")
-        if (cell["valid"] and matrix.paced(cell) and n in ROUNDS_SHOWN
-                and not matrix.unusual(cell).keys() - {"batch"}):
+        if matrix.on_curve(cell) and matrix.paced(cell) and n in ROUNDS_SHOWN:
             rows.append([cell["nic"], cell["workload"], cell["contestant"], str(n),
                          *(f"{n * cell[key]:.2f}" if key in cell else "" for _, key in PER_ROUND)])
     header = ["NIC", "workload", "contestant", "round of", *(title for title, _ in PER_ROUND)]
@@ -119,7 +118,7 @@ def latencies(result):
     """Return the table of latencies with one packet per round, a row per contestant."""
     found = {}
     for cell in result["cells"]:
-        if not cell["valid"] or matrix.unusual(cell).keys() - {"batch"}:
+        if not matrix.on_curve(cell):
             continue
         for direction, what in LATENCIES:
             figure = cell.get(f"{direction}_latency_insn")
@@ -152,8 +151,7 @@ DRIVER_ROUNDS = (32, 64)
 
 def driver_figure(cell):
     """Return the figure of a cell in the comparison of drivers, or None."""
-    if (not cell["valid"] or matrix.unusual(cell).keys() - {"batch"}
-            or matrix.size(cell, "batch") not in DRIVER_ROUNDS):
+    if not matrix.on_curve(cell) or matrix.size(cell, "batch") not in DRIVER_ROUNDS:
         return None
     if cell["program"] == "testpmd":
         return cell.get("driver_insn_per_pkt")
@@ -168,6 +166,7 @@ def drivers(result):
         if figure is not None:
             row = found.setdefault((cell["nic"], cell["workload"], matrix.size(cell, "batch")), {})
             row[cell["contestant"]] = figure
+    # Those that have both sides
     found = {key: row for key, row in found.items()
              if len({contestant.startswith("dpdk-") for contestant in row}) == 2}
     columns = [contestant for contestant in matrix.CONTESTANTS
