@@ -30,7 +30,7 @@ static noinline u32 i40e_xsk_write_span(const struct xsk_tx_span *span,
 /**
  * i40e_xsk_xmit() - transmit descriptors of the sockets' Tx rings
  * @xdp_ring: Tx ring of the device
- * @again: set if it may have stopped for want of a completion
+ * @again: set if a completion may allow it to transmit more
  *
  * Return: true if the work is finished
  */

@@ -77,7 +77,7 @@ static void ixgbe_xsk_close_batch(struct ixgbe_ring *xdp_ring, u32 first,
 /**
  * ixgbe_xsk_xmit() - transmit descriptors of the sockets' Tx rings
  * @xdp_ring: Tx ring of the device
- * @again: set if it may have stopped for want of a completion
+ * @again: set if a completion may allow it to transmit more
  *
  * Return: true if the work is finished
  */
@@ -190,11 +190,11 @@ static bool ixgbe_xsk_poll_tx(struct ixgbe_q_vector *q_vector,
 	bool done = true;
 
 	xsk_tx_wakeup_begin(tx_ring->xsk_pool, &q_vector->napi);
-	/* Transmit first, for a short latency */
+	/* Transmit first: the doorbell of a system call comes earlier */
 	if (likely(!again))
 		done = ixgbe_xsk_xmit(tx_ring, &again);
 	ixgbe_xsk_complete(q_vector, tx_ring);
-	/* Completion may allow more than before */
+	/* Completion may have made room */
 	if (unlikely(again))
 		done = ixgbe_xsk_xmit(tx_ring, &again);
 
@@ -217,7 +217,7 @@ bool ixgbe_clean_xdp_tx_irq(struct ixgbe_q_vector *q_vector,
 	/* Called by netpoll, which may interrupt the holder of tx_lock */
 	if (unlikely(!napi_budget))
 		return true;
-	/* Nobody transmits, and nothing is in flight */
+	/* No socket transmits, and nothing is in flight */
 	if (!xsk_pool_has_tx(tx_ring->xsk_pool) &&
 	    tx_ring->next_to_clean == READ_ONCE(tx_ring->next_to_use))
 		return true;
