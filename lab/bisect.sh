@@ -4,7 +4,7 @@
 # the series touches where it changes a shared header; with W=1, the last one also with sparse. Where
 # a commit touches user space, also the samples and selftests of the series; and the kernel-doc that
 # the reference page includes must be there. Fails at the first commit that does not build or brings a
-# warning that the base does not have.
+# warning that the base does not have, or if the last one does not build without AF_XDP.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -76,6 +76,13 @@ build_commit() {
 	check_docs
 }
 
+# The tip without AF_XDP: drivers need a stub of each function.
+build_without() {
+	"$tree/scripts/config" --file "$build/.config" -d XDP_SOCKETS
+	make_kernel "$tree" "$build" olddefconfig
+	make_kernel "$tree" "$build" "$@"
+}
+
 "$LAB/tree.sh"
 rm -rf "$build"
 mkdir -p "$build"
@@ -95,4 +102,5 @@ while read -r id subject; do
 	new=$(comm -13 <(warnings "$OUT/log/bisect-0.log") <(warnings "$OUT/log/bisect-$count.log"))
 	[[ -z $new ]] || die "new warnings at $id ($subject):"$'\n'"$new"
 done <<<"$commits"
+step bisect-without "CONFIG_XDP_SOCKETS=n" build_without "${folders[@]}"
 say "$count commits build, without a new warning, in: ${folders[*]}"
