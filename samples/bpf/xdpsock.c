@@ -124,18 +124,20 @@ static __u32 comp_to_fill(struct xsk_port *port)
 	return n;
 }
 
-/* Most chunks were recycled to the Rx queue; a surplus comes back to us */
-static __u32 recycled(struct xsk_port *port)
+/* Most chunks were recycled to the Rx queue; a surplus comes back to us.
+ * Inline, because there is little to do.
+ */
+static __always_inline __u32 recycled(struct xsk_port *port)
 {
-	__u32 from;
-
 	if (xsk_cons_nb_avail(&port->comp, 1))
 		comp_to_fill(port);
-	return completed_slots(port, port->tx.size, &from);
+	return xsk_fastpath__tx_completed(port->tx.consumer,
+					  port->tx.cached_prod -
+					  port->outstanding);
 }
 
 /* l2fwd, fwd: completed chunks go back to the fill ring of their origin */
-static __u32 completed_to_fill(struct xsk_port *port)
+static __always_inline __u32 completed_to_fill(struct xsk_port *port)
 {
 	__u32 n = port->recycle ? recycled(port) :
 		  port->inorder ? slots_to_fill(port) : comp_to_fill(port);
