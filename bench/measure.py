@@ -347,7 +347,7 @@ def parse():
                         help="only cells whose name (see --list) matches")
     parser.add_argument("--usual", action="store_true",
                         help="only cells of the default sizes (64-byte frames, batch 64 and so on)")
-    parser.add_argument("--repeat", type=int, help="runs of the cells that run more than once (3)")
+    parser.add_argument("--repeat", type=int, help="runs of the cells that run more than once (2)")
     parser.add_argument("--merge", action="store_true",
                         help="replace these cells in the results, keep the others")
     parser.add_argument("--list", action="store_true", help="list the cells, run none")

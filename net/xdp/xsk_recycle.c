@@ -107,17 +107,19 @@ u32 xsk_recycle_excess(const struct xsk_recycle *recycle, u32 count)
 }
 
 /*
- * Move the last @count chunks before @end to the completion ring, as far as it
+ * Move the last @excess chunks before @end to the completion ring, as far as it
  * has room, and close the gap: the Rx queue may not read for a long time.
  * Returns the number of chunks moved.
  */
-static u32 xsk_recycle_spill(struct xsk_buff_pool *pool, u32 end, u32 count)
+static noinline u32 xsk_recycle_spill(struct xsk_buff_pool *pool, u32 end,
+				      u32 excess, const char *reason)
 {
 	struct xsk_recycle *recycle = pool->recycle;
+	u32 count = xskq_prod_nb_free(pool->cq, excess);
 	u64 *addrs = recycle->addrs;
 	u32 mask = recycle->mask, i;
 
-	count = xskq_prod_nb_free(pool->cq, count);
+	trace_xsk_recycle_spill(pool, excess, count, reason);
 	if (!count)
 		return 0;
 
@@ -155,8 +157,8 @@ int xsk_recycle_wakeup(const struct xsk_buff_pool *pool, u32 flags)
 	return err;
 }
 
-static void xsk_recycle_kick(struct xsk_recycle *recycle,
-			     struct xsk_buff_pool *to)
+static noinline void xsk_recycle_kick(struct xsk_recycle *recycle,
+				      struct xsk_buff_pool *to)
 {
 	/* Before the wakeup: the poll may set it again */
 	WRITE_ONCE(to->recycle_low, false);
@@ -202,16 +204,13 @@ void xsk_recycle_completed(struct xsk_buff_pool *pool, u32 count)
 	struct xsk_recycle *recycle = pool->recycle;
 	u32 published = recycle->published + count;
 	struct xsk_buff_pool *to;
-	u32 excess, spilled;
+	u32 excess;
 
 	to = rcu_dereference(recycle->to);
 	excess = to ? xsk_recycle_excess(recycle, count) : count;
-	if (unlikely(excess && pool->cq)) {
-		spilled = xsk_recycle_spill(pool, published, excess);
-		published -= spilled;
-		trace_xsk_recycle_spill(pool, excess, spilled,
-					to ? "limit" : "no_pair");
-	}
+	if (unlikely(excess && pool->cq))
+		published -= xsk_recycle_spill(pool, published, excess,
+					       to ? "limit" : "no_pair");
 
 	xsk_recycle_publish(recycle, to, published);
 }
