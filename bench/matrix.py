@@ -11,8 +11,8 @@ CHIPS = ("ixgbe", "i40e")
 XDPSOCK = {"program": "xdpsock", "workloads": ("rxdrop", "l2fwd", "txonly", "fwd")}
 ATTACH = {**XDPSOCK, "kernel": "patched", "options": ("--attach", "--force")}
 TESTPMD = {**XDPSOCK, "program": "testpmd", "kernel": "base"}
-AF_XDP = {"program": "af_xdp", "repeat": 1, "workloads": ("rxdrop", "l2fwd", "txonly")}
-CONTROL = {"program": "control", "repeat": 1, "workloads": ("xdp_drop", "xdp_tx", "xdp_redirect")}
+AF_XDP = {"program": "af_xdp", "workloads": ("rxdrop", "l2fwd", "txonly")}
+CONTROL = {"program": "control", "workloads": ("xdp_drop", "xdp_tx", "xdp_redirect")}
 # bench/bare.bpf.c in place of libxdp's program, attached directly instead of behind its dispatcher
 BARE = {"LIBXDP_OBJECT_PATH": "/out/bench/bare", "LIBXDP_SKIP_DISPATCHER": "1"}
 CONTESTANTS = {
@@ -46,13 +46,13 @@ WORKLOADS = {"rxdrop": (1, 1), "l2fwd": (1, 2), "txonly": (1, 1), "fwd": (2, 2),
 # and unless "ring" is set of the socket rings; "frames" is the number of chunks of the umem
 COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "ring": None,
           "frames": 4096, "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000,
-          "unaligned": False, "wait": "busy", "repeat": 2, "caches": False, "environment": {}}
+          "unaligned": False, "wait": "busy", "caches": False, "environment": {}}
 # The defaults that VARIATIONS may change
 SIZES = ("cores", "queues", "mode", "frame", "batch", "frames", "ring", "unaligned",
          "wait")
 # Flows of the generator: with one queue, with several
 FLOWS = (1, 4096)
-# The cells beyond the usual ones, which run once: NICs, workload, contestants, changed defaults
+# The cells beyond the usual ones: NICs, workload, contestants, changed defaults
 TWO = ("base-xskmap", "attach")
 THREE = ("base-xskmap", "patched-off", "attach")
 SENDING = ("base-xskmap", "attach", "attach-inorder")
@@ -152,7 +152,7 @@ def cells(nics=tuple(NICS), subset="all"):
                 for nic in chips if nic in nics
                 for contestant in contestants for workload in workloads]
     found = [cell(nic, *which) for nic in nics for which in usual(nic)]
-    return found + [cell(nic, contestant, workload, repeat=1, **changes)
+    return found + [cell(nic, contestant, workload, **changes)
                     for chips, workload, contestants, changes in VARIATIONS
                     for nic in chips if nic in nics for contestant in contestants]
 

@@ -314,11 +314,11 @@ def merge(cell, runs):
 def run_all(cells, repeat):
     """Run each cell; yield after each boot all cells so far with their profiles, and the troubles.
 
-    `repeat` is the number of runs of those cells that run more than once.
+    `repeat` is the number of runs of each cell.
     """
     runs, troubles = collections.defaultdict(list), []
     todo = [{**cell, "run": run, "id": f"{number}-{run}"} for number, cell in enumerate(cells)
-            for run in range(1, (repeat or cell["repeat"] if cell["repeat"] > 1 else 1) + 1)]
+            for run in range(1, repeat + 1)]
     progress = Progress(len(todo))
     for _, cells_of_boot in groupby(sorted(todo, key=boot_of), boot_of):
         group = Group(list(cells_of_boot), progress)
@@ -347,7 +347,7 @@ def parse():
                         help="only cells whose name (see --list) matches")
     parser.add_argument("--usual", action="store_true",
                         help="only cells of the default sizes (64-byte frames, batch 64 and so on)")
-    parser.add_argument("--repeat", type=int, help="runs of the cells that run more than once (2)")
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each cell (1)")
     parser.add_argument("--merge", action="store_true",
                         help="replace these cells in the results, keep the others")
     parser.add_argument("--list", action="store_true", help="list the cells, run none")
@@ -405,7 +405,7 @@ def main():
     found, result = [], {}
     results.mkdir(parents=True, exist_ok=True)
     # After each boot, not only at the end: the whole matrix takes long
-    for found, troubles in run_all(cells, 1 if args.quick or args.small else args.repeat):
+    for found, troubles in run_all(cells, args.repeat):
         for cell, _ in found:
             cell |= trees_of(cell, dict(tree.split("=") for tree in args.tree))
         result = report.write(results, base_version(), found, troubles, args.merge)

@@ -109,7 +109,8 @@ u32 xsk_recycle_excess(const struct xsk_recycle *recycle, u32 count)
 /*
  * Move the last @excess chunks before @end to the completion ring, as far as it
  * has room, and close the gap: the Rx queue may not read for a long time.
- * Returns the number of chunks moved.
+ * Returns the number of chunks moved. Not inlined: rare, and each completion
+ * would save registers for it.
  */
 static noinline u32 xsk_recycle_spill(struct xsk_buff_pool *pool, u32 end,
 				      u32 excess, const char *reason)
@@ -157,6 +158,7 @@ int xsk_recycle_wakeup(const struct xsk_buff_pool *pool, u32 flags)
 	return err;
 }
 
+/* Not inlined, as xsk_recycle_spill() */
 static noinline void xsk_recycle_kick(struct xsk_recycle *recycle,
 				      struct xsk_buff_pool *to)
 {

@@ -107,56 +107,34 @@ static inline bool xsk_recycle_is_paired(const struct xsk_buff_pool *pool)
 /* Polls of the Tx queue, xsk_recycle.c */
 
 /**
- * xsk_recycle_is_switched() - check for a setting that is not in effect yet
- * @recycle: the recycling state of the Tx queue
- *
- * Return: true if xsk_recycle_room() has to apply it
- */
-static inline bool xsk_recycle_is_switched(const struct xsk_recycle *recycle)
-{
-	/* Matches the release in xsk_recycle_request() */
-	return smp_load_acquire(&recycle->request) != recycle->applied;
-}
-
-/**
- * xsk_recycle_record_room() - limit a batch to what can be recorded
- * @recycle: the recycling state of the Tx queue, whose setting is in effect
- * @max: upper limit
- *
- * Return: number of descriptors that can be taken
- */
-static inline u32 xsk_recycle_record_room(struct xsk_recycle *recycle, u32 max)
-{
-	u32 size = recycle->mask + 1;
-
-	if (!recycle->on)
-		return max;
-
-	/* The last known value is good enough, unless it limits the batch */
-	if (size - (recycle->recorded - recycle->read_seen) < max)
-		recycle->read_seen = READ_ONCE(recycle->read);
-	return min(max, size - (recycle->recorded - recycle->read_seen));
-}
-
-/**
- * xsk_recycle_room() - limit a batch to what can be taken with one setting
+ * xsk_recycle_room() - limit a batch to what can be recorded
  * @recycle: the recycling state of the Tx queue, or NULL
  * @tx: its Tx ring, whose producer index was read before: entries that were
  *	written after setsockopt(XDP_RECYCLE) are taken with its setting
  * @max: upper limit
  *
- * Return: number of descriptors that can be taken, and recorded; the setting
- * is the same for all of them
+ * Return: number of descriptors that can be taken; the setting is the same
+ * for all of them
  */
 static inline u32 xsk_recycle_room(struct xsk_recycle *recycle,
 				   const struct xsk_queue *tx, u32 max)
 {
+	u32 size;
+
 	if (!recycle)
 		return max;
-	if (unlikely(xsk_recycle_is_switched(recycle)))
+	/* Matches the release in xsk_recycle_request() */
+	if (unlikely(smp_load_acquire(&recycle->request) != recycle->applied))
 		max = xsk_recycle_switch(recycle, tx->cached_cons,
 					 tx->nentries, max);
-	return xsk_recycle_record_room(recycle, max);
+	if (!recycle->on)
+		return max;
+
+	size = recycle->mask + 1;
+	/* The last known value is good enough, unless it limits the batch */
+	if (size - (recycle->recorded - recycle->read_seen) < max)
+		recycle->read_seen = READ_ONCE(recycle->read);
+	return min(max, size - (recycle->recorded - recycle->read_seen));
 }
 
 /**

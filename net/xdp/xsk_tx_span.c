@@ -81,7 +81,7 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	struct xsk_recycle *recycle;
 	struct xdp_rxtx_ring *ring;
 	struct xsk_queue *tx;
-	u32 room = max;
+	u32 entries, room = max;
 
 	/* A poll is an RCU read section. xsk_unbind_dev() waits for it before
 	 * the socket is freed, and xsk_inorder_prepare_pool() before a socket
@@ -98,20 +98,14 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	if (order) {
 		if (unlikely(xsk_inorder_full(order)))
 			return -EAGAIN;
-		max = xsk_inorder_available(xs, max);
-		/* After the producer index, as in xsk_recycle_room() */
+		entries = xsk_inorder_available(xs, max);
 		recycle = READ_ONCE(pool->recycle);
-		span->done = NULL;
-		if (recycle) {
-			if (unlikely(xsk_recycle_is_switched(recycle)))
-				return -EOPNOTSUPP;
-			if (!max)
-				goto empty;
-			max = xsk_recycle_record_room(recycle, max);
-			if (unlikely(!max))
-				return -EAGAIN;
-			span->done = xsk_recycle_span(recycle, &max);
-		}
+		max = xsk_recycle_room(recycle, tx, entries);
+		if (!entries)
+			goto empty;
+		if (unlikely(!max))
+			return -EAGAIN;
+		span->done = xsk_recycle_span(recycle, &max);
 	} else {
 		max = xsk_tx_span_done(span, pool->cq, max);
 		if (!max)
