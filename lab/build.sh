@@ -52,8 +52,6 @@ inputs() {
 build_kernel() {
 	configure_lab "$tree" "$build" "${fragments[@]}"
 	check_config "$build" "$build/lab.config"
-	# Their BTF refers to that of vmlinux, but make does not update it with vmlinux
-	find "$build" -name '*.ko' -not -path "$build/root/*" -delete
 	make_kernel "$tree" "$build" "$@"
 	rm -rf "$build/root"
 	make_kernel "$tree" "$build" modules_install \

@@ -123,7 +123,7 @@ step_line() {
 make_kernel() {
 	local args=(-j "$(nproc)" -C /tmp/kernel/source O=/tmp/kernel/build
 		LOCALVERSION= KBUILD_BUILD_TIMESTAMP=@0 KBUILD_BUILD_USER=lab
-		KBUILD_BUILD_HOST=lab 'CC=ccache gcc')
+		KBUILD_BUILD_HOST=lab CC=/src/lab/cc)
 	mkdir -p /tmp/kernel/source /tmp/kernel/build "$2"
 	# shellcheck disable=SC2016 # $1 and $2 are those of the inner shell
 	unshare --mount bash -euc '

@@ -79,6 +79,19 @@ in_path_with_spaces() {
 	"$scratch/a b/clone/lab/enter.sh" test -e /src/series
 }
 
+# The compiler cache must not return the object of other content.
+included_by_incbin() {
+	# shellcheck disable=SC2016 # expanded inside the lab
+	"$LAB/enter.sh" bash -euc '
+		cd /tmp
+		echo ".incbin \"content\"" >included.S
+		for content in first other; do
+			echo "$content" >content
+			/src/lab/cc -c -Wp,-MMD,included.d included.S -o "$content.o"
+			strings -a "$content.o" | grep -x "$content"
+		done'
+}
+
 boot() {
 	"$LAB/boot.sh" --name lab-test "$@"
 }
@@ -89,6 +102,7 @@ check "a corrupted tarball is noticed and fetched again" corrupted_tarball
 check "an interrupted command leaves no process and no mount" interrupted
 check_fails "without root it says what to do" 2 "no user namespaces" without_root
 check "a path with spaces" in_path_with_spaces
+check "a file included by .incbin is not cached" included_by_incbin
 check_fails "a guest's command gives the status" 7 "" boot patched -- bash -c 'exit 7'
 check_fails "a kernel splat fails the run" 99 "WARNING" \
 	boot patched -- bash -c 'echo "WARNING: CPU: 0 PID: 1 at lab/tests:1 made up" >/dev/kmsg'
