@@ -43,7 +43,7 @@ tree_id() {
 
 inputs() {
 	tree_id
-	cat "${fragments[@]/#/$LAB/kconfig/}"
+	cat "${fragments[@]/#/$LAB/kconfig/}" "$LAB/cc"
 	gcc --version
 	echo "$@"
 }
