@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run the matrix of bench/matrix.py and write the results into the results folder.
 
-Cells with the same kernel and NIC share a boot; each run of a cell has its own boot. A guest that
-prints nothing for too long is killed; the cell in progress, or one that failed, is retried once.
+Cells with the same kernel and program share a boot; each run of a cell has its own boot. Boots run
+side by side, each on one CPU. A guest that prints nothing for too long is killed; the cell in
+progress, or one that failed, is retried once.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import groupby
 from pathlib import Path
 
@@ -39,6 +41,8 @@ LOST_SHARE = {1: 0.001, 2: 0.05}
 # longer with the cache model or on a busy machine
 LONGEST = 240
 TRIES = 2
+# Cells of a boot, at most: as results are written after each boot, and to keep all CPUs busy
+CELLS_OF_BOOT = 40
 
 
 class Progress:
@@ -46,6 +50,7 @@ class Progress:
 
     def __init__(self, total):
         self.total, self.done, self.start = total, 0, time.monotonic()
+        self.lock = threading.Lock()
 
     @staticmethod
     def clock(seconds):
@@ -54,17 +59,18 @@ class Progress:
 
     def say(self, cell, text):
         """Print a line for a cell that ended."""
-        self.done += 1
-        elapsed = time.monotonic() - self.start
-        left = elapsed / self.done * (self.total - self.done)
-        print(f"[{self.done}/{self.total}, {self.clock(elapsed)}, about {self.clock(left)} left] "
-              f"{name_of(cell)} run {cell['run']}: {text}", flush=True)
+        with self.lock:
+            self.done += 1
+            elapsed = time.monotonic() - self.start
+            left = elapsed / self.done * (self.total - self.done)
+            print(f"[{self.done}/{self.total}, {self.clock(elapsed)}, about {self.clock(left)} "
+                  f"left] {name_of(cell)} run {cell['run']}: {text}", flush=True)
 
 
 def boot_of(cell):
     """Return the key that is the same for cells that share a boot."""
     return str((cell["run"], cell["kernel"], cell["program"] == "testpmd", cell["frame"],
-                cell["cores"], cell["queues"] > 1, looks_at_lines(cell)))
+                cell["cores"], cell["queues"] > 1, looks_at_lines(cell), has_latency(cell)))
 
 
 def looks_at_lines(cell):
@@ -137,12 +143,15 @@ def lines_of(process):
         yield line
 
 
-def run_boot(cells):
-    """Run cells in one guest; yield the words of each line of output, the status at the end."""
-    cells_file = OUT / "cells.json"
+def run_boot(name, cells):
+    """Run cells in one guest; yield the words of each line of output, the status at the end.
+
+    `name` is that of no other guest at the time.
+    """
+    cells_file = OUT / f"{name}.json"
     cells_file.write_text(json.dumps(cells))
-    with (OUT / "boot.log").open("a") as log, subprocess.Popen(
-            list(map(str, boot_command("bench", cells, cells_file))), stdout=subprocess.PIPE,
+    with (OUT / f"{name}.log").open("a") as log, subprocess.Popen(
+            list(map(str, boot_command(name, cells, cells_file))), stdout=subprocess.PIPE,
             stderr=log, text=True, start_new_session=True) as process:
         for line in lines_of(process):
             log.write(line)
@@ -155,7 +164,8 @@ def run_boot(cells):
 class Group:
     """Cells that share a boot."""
 
-    def __init__(self, cells, progress):
+    def __init__(self, name, cells, progress):
+        self.name = name
         self.waiting = {cell["id"]: cell for cell in cells}
         self.image = image_of(cells[0]["kernel"])
         self.progress = progress
@@ -166,7 +176,7 @@ class Group:
         tries = collections.Counter()
         while self.waiting:
             begun, why = None, ""
-            for words in run_boot(list(self.waiting.values())):
+            for words in run_boot(self.name, list(self.waiting.values())):
                 if words[:1] == ["cell"]:
                     begun = words[1] if words[2] != "ends" else None
                     why = " ".join(words[3:])
@@ -195,7 +205,7 @@ class Group:
         self.troubles.append(f"{'failed' if final else 'tried again'}: {text}")
         if final:
             del self.waiting[name]
-            self.progress.say(cell, f"FAILED: {why}; see out/bench/boot.log")
+            self.progress.say(cell, f"FAILED: {why}; see out/bench/{self.name}.log")
         else:
             print(f"again: {text}", flush=True)
 
@@ -311,22 +321,45 @@ def merge(cell, runs):
     return result, middle["functions"]
 
 
-def run_all(cells, repeat):
+def boots_of(cells):
+    """Return the cells of each boot."""
+    return [same[first:first + CELLS_OF_BOOT]
+            for same in (list(group) for _, group in groupby(sorted(cells, key=boot_of), boot_of))
+            for first in range(0, len(same), CELLS_OF_BOOT)]
+
+
+def run_all(cells, repeat, jobs):
     """Run each cell; yield after each boot all cells so far with their profiles, and the troubles.
 
-    `repeat` is the number of runs of each cell.
+    `repeat` is the number of runs of each cell, `jobs` that of boots side by side.
     """
     runs, troubles = collections.defaultdict(list), []
     todo = [{**cell, "run": run, "id": f"{number}-{run}"} for number, cell in enumerate(cells)
             for run in range(1, repeat + 1)]
     progress = Progress(len(todo))
-    for _, cells_of_boot in groupby(sorted(todo, key=boot_of), boot_of):
-        group = Group(list(cells_of_boot), progress)
-        for cell, run in group.runs():
-            runs[cell["id"].split("-")[0]].append(run)
-        troubles += group.troubles
-        yield [merge(cell, runs[str(number)]) for number, cell in enumerate(cells)
-               if str(number) in runs], troubles
+    names = queue.SimpleQueue()
+    for number in range(jobs):
+        names.put(f"bench-{number}")
+
+    def run_group(cells_of_boot):
+        name = names.get()
+        try:
+            group = Group(name, cells_of_boot, progress)
+            return list(group.runs()), group.troubles
+        finally:
+            names.put(name)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for boot in as_completed([pool.submit(run_group, boot) for boot in boots_of(todo)]):
+                ended, new_troubles = boot.result()
+                for cell, run in ended:
+                    runs[cell["id"].split("-")[0]].append(run)
+                troubles += new_troubles
+                yield [merge(cell, runs[str(number)]) for number, cell in enumerate(cells)
+                       if str(number) in runs], troubles
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def base_version():
@@ -348,6 +381,8 @@ def parse():
     parser.add_argument("--usual", action="store_true",
                         help="only cells of the default sizes (64-byte frames, batch 64 and so on)")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each cell (1)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
+                        help="boots side by side (one per CPU)")
     parser.add_argument("--merge", action="store_true",
                         help="replace these cells in the results, keep the others")
     parser.add_argument("--list", action="store_true", help="list the cells, run none")
@@ -405,7 +440,7 @@ def main():
     found, result = [], {}
     results.mkdir(parents=True, exist_ok=True)
     # After each boot, not only at the end: the whole matrix takes long
-    for found, troubles in run_all(cells, args.repeat):
+    for found, troubles in run_all(cells, args.repeat, args.jobs):
         for cell, _ in found:
             cell |= trees_of(cell, dict(tree.split("=") for tree in args.tree))
         result = report.write(results, base_version(), found, troubles, args.merge)

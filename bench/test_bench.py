@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -210,6 +211,11 @@ class Runs(unittest.TestCase):
 class Guests(unittest.TestCase):
     """Cells that need the same guest share one."""
 
+    def setUp(self):
+        patch = unittest.mock.patch.object(measure, "address_of", lambda *_: "0")
+        patch.start()
+        self.addCleanup(patch.stop)
+
     def test_cpus(self):
         """A guest has as many CPUs as queues, and three for two cores."""
         def cpus(nic, *changes):
@@ -235,6 +241,34 @@ class Guests(unittest.TestCase):
                              for changes in ({"queues": 2}, {"queues": 4}, {"caches": True}))
         self.assertEqual(measure.boot_of(few), measure.boot_of(many))
         self.assertNotEqual(measure.boot_of(few), measure.boot_of(caches))
+        cells = [dict(few, number=number) for number in range(measure.CELLS_OF_BOOT + 1)]
+        self.assertEqual(sorted(map(len, measure.boots_of([*cells, caches]))),
+                         [1, 1, measure.CELLS_OF_BOOT])
+
+    def test_side_by_side(self):
+        """Guests at the same time have different names; no cell is lost."""
+        running, together, lock = set(), [], threading.Lock()
+        both = threading.Barrier(2)
+
+        def boot(name, cells):
+            with lock:
+                self.assertNotIn(name, running)
+                running.add(name)
+            both.wait(10)
+            together.append(name)
+            both.wait(10)
+            running.remove(name)
+            for cell in cells:
+                yield ["cell", cell["id"], "ends"]
+
+        cells = [matrix.cell("i40e", "attach", "l2fwd", frame=frame) for frame in range(64, 68)]
+        with (unittest.mock.patch.object(measure, "run_boot", boot),
+              unittest.mock.patch.object(measure, "image_of", lambda _: "1"),
+              unittest.mock.patch.object(measure, "measured", lambda _: run_of(100)),
+              unittest.mock.patch.object(measure, "print", lambda *_, **__: None, create=True)):
+            counts = [len(found) for found, _ in measure.run_all(cells, 1, 2)]
+        self.assertEqual(counts, [1, 2, 3, 4])
+        self.assertEqual(sorted(together), ["bench-0"] * 2 + ["bench-1"] * 2)
 
 
 class Boots(unittest.TestCase):
@@ -244,7 +278,7 @@ class Boots(unittest.TestCase):
         self.boots = []
         self.cells = [{**matrix.cell("ixgbe", "attach", "l2fwd"), "run": 1, "id": str(number)}
                       for number in range(2)]
-        for name, value in (("run_boot", lambda _: iter(self.boots.pop(0))),
+        for name, value in (("run_boot", lambda *_: iter(self.boots.pop(0))),
                             ("image_of", lambda _: "1"), ("measured", lambda _: run_of(100)),
                             ("print", lambda *_, **__: None)):
             patch = unittest.mock.patch.object(measure, name, value, create=True)
@@ -254,7 +288,7 @@ class Boots(unittest.TestCase):
     def run_group(self, *boots):
         """Return the cells that ended and the troubles for this output of the guests."""
         self.boots = [[line.split() for line in boot] for boot in boots]
-        group = measure.Group(self.cells, measure.Progress(2))
+        group = measure.Group("test", self.cells, measure.Progress(2))
         return [cell["id"] for cell, _ in group.runs()], group.troubles
 
     def test_hang(self):

@@ -7,6 +7,7 @@
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/if_xdp.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
 #include <net/xdp.h>
@@ -35,8 +36,6 @@ struct xdp_sock;
 /**
  * struct xsk_direct - state of a poll with direct delivery, on its stack
  * @xs: the attached socket
- * @base: difference between an xdp_buff's data_hard_start and the address of
- *	its data in the umem
  * @desc: the next entry of the socket's Rx ring
  * @room: number of free entries, across the wrap-around
  * @span: number of contiguous ones
@@ -45,7 +44,6 @@ struct xdp_sock;
  */
 struct xsk_direct {
 	struct xdp_sock *xs;
-	void *base;
 	struct xdp_desc *desc;
 	u32 room;
 	u32 span;
@@ -85,10 +83,39 @@ static inline void xsk_direct_set_len(struct xdp_desc *desc, u32 len)
 	*(u64 *)&desc->len = word;
 }
 
+/**
+ * xsk_direct_init() - prepare for xsk_direct_addr()
+ * @pool: a new pool
+ *
+ * Leaves out a pool of unaligned chunks, whose buffers are in no order, and all
+ * pools where the size of a buffer is no power of two, which takes cache lines
+ * of less than 64 bytes: their packets go through BPF.
+ */
+static inline void xsk_direct_init(struct xsk_buff_pool *pool)
+{
+	const size_t size = sizeof(*pool->heads);
+
+	if (pool->unaligned || !is_power_of_2(size))
+		return;
+
+	pool->direct_scale = pool->chunk_size / size;
+	pool->direct_base = (uintptr_t)&pool->heads->xdp * pool->direct_scale -
+			    pool->headroom - XDP_PACKET_HEADROOM;
+}
+
+/* Address of the data in the umem. Buffers are in the order of their chunks, so
+ * that their addresses are sufficient: their memory is not accessed.
+ */
+static __always_inline u64 xsk_direct_addr(const struct xsk_buff_pool *pool,
+					   const struct xdp_buff *xdp)
+{
+	return (uintptr_t)xdp * pool->direct_scale - pool->direct_base;
+}
+
 /* Internal to xsk_direct_read(): what it keeps in registers */
 struct xsk_direct_regs {
 	struct xdp_desc *desc;
-	void *base;
+	const struct xsk_buff_pool *pool;
 	void *dev_desc;
 	void *bufs;
 	size_t next;
@@ -109,7 +136,7 @@ xsk_direct_read_one(struct xsk_direct_regs *regs, size_t i,
 	if (!len)
 		return false;
 
-	regs->desc[i].addr = xdp->data_hard_start - regs->base;
+	regs->desc[i].addr = xsk_direct_addr(regs->pool, xdp);
 	xsk_direct_set_len(&regs->desc[i], len);
 	regs->bytes += len;
 	return true;
@@ -139,7 +166,7 @@ __xsk_direct_read(struct xsk_direct *direct, const struct xsk_rx_ring *ring,
 	const size_t from = four ? 0 : ALIGN_DOWN(count, 4);
 	struct xsk_direct_regs regs = {
 		.desc = direct->desc + from,
-		.base = direct->base,
+		.pool = ring->pool,
 		.dev_desc = ring->desc,
 		.bufs = ring->bufs,
 		.next = ring->next_to_clean + from,

@@ -187,6 +187,7 @@ struct xsk_refill_regs {
 	const u64 *addrs;
 	u64 addrs_cnt;
 	struct xdp_buff_xsk *heads;
+	const dma_addr_t *dma;
 	u32 shift;
 	void *desc;
 	void *bufs;
@@ -200,13 +201,15 @@ xsk_refill_post_one(const struct xsk_refill_regs *regs, size_t i,
 {
 	/* User space can change it at any time: read it once */
 	const u64 addr = READ_ONCE(regs->addrs[i]);
-	struct xdp_buff_xsk *xskb;
+	size_t chunk;
 
 	if (user && unlikely(addr >= regs->addrs_cnt))
 		return false;
 
-	xskb = &regs->heads[addr >> regs->shift];
-	write(regs->desc, regs->bufs, regs->next + i, &xskb->xdp, xskb->dma);
+	/* The memory of the buffer is not accessed */
+	chunk = addr >> regs->shift;
+	write(regs->desc, regs->bufs, regs->next + i, &regs->heads[chunk].xdp,
+	      regs->dma[chunk]);
 	return true;
 }
 
@@ -239,6 +242,7 @@ __xsk_refill_post(const struct xsk_refill_span *span,
 		.addrs = span->addrs + from,
 		.addrs_cnt = ring->pool->addrs_cnt,
 		.heads = ring->pool->heads,
+		.dma = ring->pool->chunk_dma,
 		.shift = ring->pool->chunk_shift,
 		.desc = ring->desc,
 		.bufs = ring->bufs,

@@ -34,8 +34,8 @@ static void xsk_direct_aim(struct xsk_direct *direct, struct xsk_queue *rx)
  *
  * Context: NAPI poll
  * Return: true if single-buffer packets can be delivered directly; false if
- * they must go through @prog: it is not the built-in program, there is no
- * socket, the chunks are unaligned, or the Rx ring of the socket is full
+ * they must go through @prog: it is not the built-in program, @pool is left out
+ * by xsk_direct_init(), there is no socket, or its Rx ring is full
  */
 bool xsk_direct_begin(struct xsk_direct *direct, const struct bpf_prog *prog,
 		      const struct xdp_rxq_info *rxq,
@@ -43,7 +43,7 @@ bool xsk_direct_begin(struct xsk_direct *direct, const struct bpf_prog *prog,
 {
 	struct xdp_sock *xs;
 
-	if (!xsk_is_builtin(prog) || pool->unaligned)
+	if (!xsk_is_builtin(prog) || !pool->direct_scale)
 		return false;
 
 	xs = xsk_attached(rxq);
@@ -52,7 +52,6 @@ bool xsk_direct_begin(struct xsk_direct *direct, const struct bpf_prog *prog,
 		return false;
 
 	direct->xs = xs;
-	direct->base = pool->addrs - XDP_PACKET_HEADROOM;
 	direct->bytes = 0;
 	direct->max_len = xsk_pool_get_rx_frame_size(pool);
 	direct->room = xskq_prod_nb_free(xs->rx, budget);

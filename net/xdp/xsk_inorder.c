@@ -544,21 +544,6 @@ bool xsk_inorder_peek_copy(struct xdp_sock *xs, struct xdp_desc *desc)
 }
 
 /**
- * xsk_inorder_skb_entry() - get the Tx ring entry of an skb's first descriptor
- * @xs: the socket
- *
- * Return: the entry, in the bits of destructor_arg above the number of
- * descriptors; 0 if the socket does not complete in order
- */
-long xsk_inorder_skb_entry(const struct xdp_sock *xs)
-{
-	if (!xsk_is_inorder(xs))
-		return 0;
-	return (long)((unsigned long)(xs->tx->cached_cons & xs->tx->ring_mask)
-		      << XSK_INORDER_DESCS_BITS);
-}
-
-/**
  * xsk_inorder_finish() - complete descriptors, in copy mode
  * @xs: the socket
  * @entry: entry of the first descriptor

@@ -230,8 +230,22 @@ void xsk_inorder_completed(struct xsk_buff_pool *pool, u32 descs);
 
 /* Copy mode */
 bool xsk_inorder_peek_copy(struct xdp_sock *xs, struct xdp_desc *desc);
-long xsk_inorder_skb_entry(const struct xdp_sock *xs);
 void xsk_inorder_finish(struct xdp_sock *xs, u32 entry, u32 count);
 void xsk_inorder_skip(struct xdp_sock *xs);
+
+/**
+ * xsk_inorder_skb_entry() - get the Tx ring entry of an skb's first descriptor
+ * @xs: the socket
+ *
+ * Return: the entry, in the bits of destructor_arg above the number of
+ * descriptors; 0 if the socket does not complete in order
+ */
+static inline long xsk_inorder_skb_entry(const struct xdp_sock *xs)
+{
+	if (!xsk_is_inorder(xs))
+		return 0;
+	return (long)((unsigned long)(xs->tx->cached_cons & xs->tx->ring_mask)
+		      << XSK_INORDER_DESCS_BITS);
+}
 
 #endif /* XSK_INORDER_H_ */

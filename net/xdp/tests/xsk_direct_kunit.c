@@ -4,16 +4,18 @@
 #include <net/xsk_direct.h>
 
 #define CHUNK	2048
+#define HEADROOM	128
 #define COUNT	11	/* no multiple of the batch of the loop */
 #define FIRST	1	/* index of the first descriptor */
 
 struct xsk_direct_fixture {
-	struct xdp_buff xdp[COUNT];
+	struct xdp_buff_xsk xskb[COUNT];
 	struct xdp_buff *bufs[FIRST + COUNT];
 	u64 len[FIRST + COUNT];
 	struct xdp_desc desc[COUNT];
 	struct xsk_direct direct;
 	struct xsk_rx_ring ring;
+	struct xsk_buff_pool pool;
 };
 
 struct xsk_direct_param {
@@ -50,7 +52,7 @@ static noinline u32 xsk_direct_read_span(struct xsk_direct *direct,
 	return xsk_direct_read(direct, ring, count, xsk_direct_read_len);
 }
 
-/* Packet i is in chunk i of a umem at the address of the fixture */
+/* Packet i is in chunk i of a umem */
 static struct xsk_direct_fixture *xsk_direct_make(struct kunit *test)
 {
 	struct xsk_direct_fixture *f;
@@ -60,11 +62,16 @@ static struct xsk_direct_fixture *xsk_direct_make(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 
 	for (i = 0; i < COUNT; i++) {
-		f->xdp[i].data_hard_start = (void *)f + i * CHUNK;
-		f->bufs[FIRST + i] = &f->xdp[i];
+		f->bufs[FIRST + i] = &f->xskb[i].xdp;
 		f->len[FIRST + i] = 60 + i;
 	}
-	f->direct.base = f;
+	f->pool.heads = f->xskb;
+	f->pool.chunk_size = CHUNK;
+	f->pool.headroom = HEADROOM;
+	xsk_direct_init(&f->pool);
+	if (!f->pool.direct_scale)
+		kunit_skip(test, "cache lines of less than 64 bytes");
+	f->ring.pool = &f->pool;
 	f->direct.desc = f->desc;
 	f->direct.max_len = CHUNK;
 	f->ring.desc = f->len;
@@ -80,7 +87,8 @@ static void xsk_direct_expect(struct kunit *test,
 	u32 i, bytes = 0;
 
 	for (i = 0; i < count; i++) {
-		KUNIT_EXPECT_EQ(test, f->desc[i].addr, i * CHUNK);
+		KUNIT_EXPECT_EQ(test, f->desc[i].addr, i * CHUNK + HEADROOM +
+				XDP_PACKET_HEADROOM);
 		KUNIT_EXPECT_EQ(test, f->desc[i].len, 60 + i);
 		KUNIT_EXPECT_EQ(test, f->desc[i].options, 0);
 		bytes += 60 + i;

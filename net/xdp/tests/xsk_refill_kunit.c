@@ -56,8 +56,11 @@ static void xsk_refill_pool(struct kunit *test, struct xsk_buff_pool *pool)
 	pool->heads = kunit_kcalloc(test, CHUNKS, sizeof(*pool->heads),
 				    GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, pool->heads);
+	pool->chunk_dma = kunit_kcalloc(test, CHUNKS, sizeof(*pool->chunk_dma),
+					GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pool->chunk_dma);
 	for (i = 0; i < CHUNKS; i++)
-		pool->heads[i].dma = i + 1;
+		pool->chunk_dma[i] = i + 1;
 	pool->addrs_cnt = CHUNKS << CHUNK_SHIFT;
 	pool->chunk_shift = CHUNK_SHIFT;
 	INIT_LIST_HEAD(&pool->recycle_from);
