@@ -64,7 +64,7 @@ CURVE = {"rxdrop": ("base-xskmap", "patched-off", "attach"),
          "l2fwd": ("base-xskmap", "patched-off", "attach", "all"),
          "txonly": ("base-xskmap", "patched-off", "attach", "attach-inorder")}
 DPDK = ("dpdk-scalar", "dpdk-vector")
-# Chunks per queue with many queues: the kernel needs 120 bytes per chunk of the umem and queue
+# Chunks per queue with many queues: the kernel needs 136 bytes per chunk of the umem and queue
 MANY = {"descriptors": 512, "frames": 1024}
 VARIATIONS = (
     *((CHIPS, workload, CURVE[workload] + (DPDK if 4 <= batch <= 32 else ()), {"batch": batch})

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run the matrix of bench/matrix.py and write the results into the results folder.
 
-Cells with the same kernel and program share a boot; each run of a cell has its own boot. Boots run
-side by side, each on one CPU. A guest that prints nothing for too long is killed; the cell in
-progress, or one that failed, is retried once.
+Cells that need the same guest share a boot, up to CELLS_OF_BOOT; each run of a cell has its own
+boot. Boots run side by side, each needs about one CPU. A guest that prints nothing for too long is
+killed; the cell in progress, or one that failed, is retried once.
 """
 
 import argparse
 import collections
+import fcntl
 import hashlib
 import json
+import math
 import os
 import queue
 import re
@@ -41,8 +43,10 @@ LOST_SHARE = {1: 0.001, 2: 0.05}
 # longer with the cache model or on a busy machine
 LONGEST = 240
 TRIES = 2
-# Cells of a boot, at most: as results are written after each boot, and to keep all CPUs busy
+# Cells of a boot, at most: results are written after each boot
 CELLS_OF_BOOT = 40
+# Set if the run ends early: guests are killed, and no cell is retried
+STOP = threading.Event()
 
 
 class Progress:
@@ -66,6 +70,11 @@ class Progress:
             print(f"[{self.done}/{self.total}, {self.clock(elapsed)}, about {self.clock(left)} "
                   f"left] {name_of(cell)} run {cell['run']}: {text}", flush=True)
 
+    def say_again(self, text):
+        """Print a line for a cell that will be retried."""
+        with self.lock:
+            print(f"again: {text}", flush=True)
+
 
 def boot_of(cell):
     """Return the key that is the same for cells that share a boot."""
@@ -87,7 +96,7 @@ def boot_command(name, cells, cells_file):
     cpus = max(max(matrix.cpus(cell), 1 if cell["nic"] == "veth" else cell["queues"])
                for cell in cells)
     options = ",lines=on" if looks_at_lines(cell) else ""
-    options += ",latency=on" if any(map(has_latency, cells)) else ""
+    options += ",latency=on" if has_latency(cell) else ""
     wires = [word for port in range(len(matrix.PORTS)) for word in (
         "--wire", f"gen:{port},size={cell['frame']},flows={matrix.FLOWS[cell['queues'] > 1]},"
         "start=off")]
@@ -131,16 +140,19 @@ def lines_of(process):
         lines.put(None)
 
     threading.Thread(target=read, daemon=True).start()
-    while True:
+    silent = 0
+    while silent < LONGEST and not STOP.is_set():
         try:
-            line = lines.get(timeout=LONGEST)
+            line = lines.get(timeout=1)
         except queue.Empty:
-            os.killpg(process.pid, signal.SIGKILL)
-            yield f"killed: silent for {LONGEST} s\n"
-            return
+            silent += 1
+            continue
         if line is None:
             return
+        silent = 0
         yield line
+    os.killpg(process.pid, signal.SIGKILL)
+    yield f"killed: silent for {silent} s\n"
 
 
 def run_boot(name, cells):
@@ -153,10 +165,15 @@ def run_boot(name, cells):
     with (OUT / f"{name}.log").open("a") as log, subprocess.Popen(
             list(map(str, boot_command(name, cells, cells_file))), stdout=subprocess.PIPE,
             stderr=log, text=True, start_new_session=True) as process:
-        for line in lines_of(process):
-            log.write(line)
-            log.flush()
-            yield line.split()
+        log.write(f"# {time.strftime('%F %T')}: {len(cells)} cells\n")
+        try:
+            for line in lines_of(process):
+                log.write(line)
+                log.flush()
+                yield line.split()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     if process.returncode:
         yield ["status", str(process.returncode)]
 
@@ -184,6 +201,8 @@ class Group:
                         yield self.ended(self.waiting.pop(words[1]))
                 elif words[:1] in (["killed:"], ["status"]):
                     why = why or " ".join(words)
+            if STOP.is_set():
+                return
             blamed = [begun] if begun in self.waiting else list(self.waiting)
             if why and not blamed:
                 self.troubles.append(f"all cells ended, but the guest did not end well: {why}")
@@ -207,7 +226,7 @@ class Group:
             del self.waiting[name]
             self.progress.say(cell, f"FAILED: {why}; see out/bench/{self.name}.log")
         else:
-            print(f"again: {text}", flush=True)
+            self.progress.say_again(text)
 
 
 def lost(before, after, program):
@@ -321,11 +340,14 @@ def merge(cell, runs):
     return result, middle["functions"]
 
 
-def boots_of(cells):
-    """Return the cells of each boot."""
-    return [same[first:first + CELLS_OF_BOOT]
-            for same in (list(group) for _, group in groupby(sorted(cells, key=boot_of), boot_of))
-            for first in range(0, len(same), CELLS_OF_BOOT)]
+def boots_of(cells, jobs):
+    """Return the cells of each boot, so that `jobs` boots can run side by side."""
+    boots = []
+    for _, group in groupby(sorted(cells, key=boot_of), boot_of):
+        same = list(group)
+        size = min(CELLS_OF_BOOT, math.ceil(len(same) / jobs))
+        boots += [same[first:first + size] for first in range(0, len(same), size)]
+    return boots
 
 
 def run_all(cells, repeat, jobs):
@@ -333,6 +355,7 @@ def run_all(cells, repeat, jobs):
 
     `repeat` is the number of runs of each cell, `jobs` that of boots side by side.
     """
+    STOP.clear()
     runs, troubles = collections.defaultdict(list), []
     todo = [{**cell, "run": run, "id": f"{number}-{run}"} for number, cell in enumerate(cells)
             for run in range(1, repeat + 1)]
@@ -342,16 +365,22 @@ def run_all(cells, repeat, jobs):
         names.put(f"bench-{number}")
 
     def run_group(cells_of_boot):
+        if STOP.is_set():
+            return [], []
         name = names.get()
         try:
             group = Group(name, cells_of_boot, progress)
             return list(group.runs()), group.troubles
+        except BaseException:
+            STOP.set()
+            raise
         finally:
             names.put(name)
 
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            for boot in as_completed([pool.submit(run_group, boot) for boot in boots_of(todo)]):
+            boots = boots_of(todo, jobs)
+            for boot in as_completed([pool.submit(run_group, cells) for cells in boots]):
                 ended, new_troubles = boot.result()
                 for cell, run in ended:
                     runs[cell["id"].split("-")[0]].append(run)
@@ -359,6 +388,7 @@ def run_all(cells, repeat, jobs):
                 yield [merge(cell, runs[str(number)]) for number, cell in enumerate(cells)
                        if str(number) in runs], troubles
         finally:
+            STOP.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -381,8 +411,8 @@ def parse():
     parser.add_argument("--usual", action="store_true",
                         help="only cells of the default sizes (64-byte frames, batch 64 and so on)")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each cell (1)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
-                        help="boots side by side (one per CPU)")
+    parser.add_argument("--jobs", type=int, default=min(4, len(os.sched_getaffinity(0))),
+                        help="boots side by side (one per CPU, at most 4); each takes 3 GB")
     parser.add_argument("--merge", action="store_true",
                         help="replace these cells in the results, keep the others")
     parser.add_argument("--list", action="store_true", help="list the cells, run none")
@@ -394,6 +424,8 @@ def parse():
     args = parser.parse_args()
     if args.merge and args.patched != "patched":
         parser.error("--merge with --patched would mix kernels: use --results")
+    if args.jobs < 1 or args.repeat < 1:
+        parser.error("--jobs and --repeat are at least 1")
     return args
 
 
@@ -434,7 +466,12 @@ def main():
     results = args.results or (SRC / "results" if not args.quick and not args.small else
                                OUT / ("quick" if args.quick else "small"))
     RAW.mkdir(parents=True, exist_ok=True)
-    for file in RAW.iterdir():
+    lock = (OUT / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit("bench: another run uses out/bench; wait for it, or use another clone")
+    for file in [*RAW.iterdir(), *OUT.glob("bench-*.log")]:
         file.unlink()
     start = time.monotonic()
     found, result = [], {}

@@ -229,10 +229,11 @@ class Guests(unittest.TestCase):
 
     def test_latency(self):
         """The clock of the latencies, which slows down the guest, is only for cells with them."""
-        for batch, clock in (1, True), (8, False):
-            cells = [matrix.cell("i40e", "attach", "rxdrop"),
-                     matrix.cell("i40e", "attach", "rxdrop", batch=batch)]
-            command = " ".join(map(str, measure.boot_command("test", cells, "cells")))
+        one, eight = ({**matrix.cell("i40e", "attach", "rxdrop", batch=batch), "run": 1}
+                      for batch in (1, 8))
+        self.assertNotEqual(measure.boot_of(one), measure.boot_of(eight))
+        for cell, clock in (one, True), (eight, False):
+            command = " ".join(map(str, measure.boot_command("test", [cell], "cells")))
             self.assertEqual(",latency=on" in command, clock)
 
     def test_boots(self):
@@ -242,33 +243,58 @@ class Guests(unittest.TestCase):
         self.assertEqual(measure.boot_of(few), measure.boot_of(many))
         self.assertNotEqual(measure.boot_of(few), measure.boot_of(caches))
         cells = [dict(few, number=number) for number in range(measure.CELLS_OF_BOOT + 1)]
-        self.assertEqual(sorted(map(len, measure.boots_of([*cells, caches]))),
+        self.assertEqual(sorted(map(len, measure.boots_of([*cells, caches], 1))),
                          [1, 1, measure.CELLS_OF_BOOT])
+        self.assertEqual(sorted(map(len, measure.boots_of(cells[:5], 2))), [2, 3])
 
-    def test_side_by_side(self):
-        """Guests at the same time have different names; no cell is lost."""
-        running, together, lock = set(), [], threading.Lock()
-        both = threading.Barrier(2)
 
-        def boot(name, cells):
-            with lock:
-                self.assertNotIn(name, running)
-                running.add(name)
-            both.wait(10)
-            together.append(name)
-            both.wait(10)
-            running.remove(name)
-            for cell in cells:
-                yield ["cell", cell["id"], "ends"]
+class SideBySide(unittest.TestCase):
+    """Several guests at the same time."""
 
-        cells = [matrix.cell("i40e", "attach", "l2fwd", frame=frame) for frame in range(64, 68)]
+    def setUp(self):
+        self.cells = [matrix.cell("i40e", "attach", "l2fwd", frame=frame)
+                      for frame in range(64, 68)]
+
+    def counts(self, boot):
+        """Return the number of cells after each boot, for this implementation of run_boot()."""
         with (unittest.mock.patch.object(measure, "run_boot", boot),
               unittest.mock.patch.object(measure, "image_of", lambda _: "1"),
               unittest.mock.patch.object(measure, "measured", lambda _: run_of(100)),
               unittest.mock.patch.object(measure, "print", lambda *_, **__: None, create=True)):
-            counts = [len(found) for found, _ in measure.run_all(cells, 1, 2)]
-        self.assertEqual(counts, [1, 2, 3, 4])
-        self.assertEqual(sorted(together), ["bench-0"] * 2 + ["bench-1"] * 2)
+            return [len(found) for found, _ in measure.run_all(self.cells, 1, 2)]
+
+    def test_names(self):
+        """Guests at the same time have different names; no cell is lost."""
+        running, names, both = set(), [], threading.Barrier(2)
+
+        def boot(name, cells):
+            both.wait(10)
+            self.assertNotIn(name, running)
+            running.add(name)
+            both.wait(10)
+            names.append(name)
+            running.remove(name)
+            for cell in cells:
+                yield ["cell", cell["id"], "ends"]
+
+        self.assertEqual(self.counts(boot), [1, 2, 3, 4])
+        self.assertEqual(sorted(names), ["bench-0"] * 2 + ["bench-1"] * 2)
+
+    def test_stop(self):
+        """An error ends the run: the other guest is stopped, and no further one is booted."""
+        booted, both = [], threading.Barrier(2)
+
+        def boot(name, _):
+            booted.append(name)
+            both.wait(10)
+            if name == "bench-0":
+                raise OSError("disk full")
+            self.assertTrue(measure.STOP.wait(10))
+            yield ["killed:"]
+
+        with self.assertRaisesRegex(OSError, "disk full"):
+            self.counts(boot)
+        self.assertEqual(len(booted), 2)
 
 
 class Boots(unittest.TestCase):

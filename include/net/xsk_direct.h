@@ -6,6 +6,7 @@
 #include <linux/align.h>
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
+#include <linux/cache.h>
 #include <linux/if_xdp.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
@@ -52,8 +53,8 @@ struct xsk_direct {
 };
 
 /*
- * Returns the length of the packet at @index, and its buffer; 0 if there is no
- * complete single-buffer packet of at most @max_len bytes
+ * Returns the length of the packet at @index, and its buffer, one of the pool's;
+ * 0 if there is no complete single-buffer packet of at most @max_len bytes
  */
 typedef u64 (*xsk_direct_read_t)(void *desc, void *bufs, size_t index,
 				 u64 max_len, struct xdp_buff **xdp);
@@ -88,13 +89,14 @@ static inline void xsk_direct_set_len(struct xdp_desc *desc, u32 len)
  * @pool: a new pool
  *
  * Leaves out a pool of unaligned chunks, whose buffers are in no order, and all
- * pools where the size of a buffer is no power of two, which takes cache lines
- * of less than 64 bytes: their packets go through BPF.
+ * pools of a machine with cache lines of less than 64 bytes, where the size of a
+ * buffer may be no power of two: their packets go through BPF.
  */
 static inline void xsk_direct_init(struct xsk_buff_pool *pool)
 {
 	const size_t size = sizeof(*pool->heads);
 
+	BUILD_BUG_ON(SMP_CACHE_BYTES >= 64 && !is_power_of_2(size));
 	if (pool->unaligned || !is_power_of_2(size))
 		return;
 
@@ -213,7 +215,8 @@ static __always_inline u32 xsk_direct_read(struct xsk_direct *direct,
 /**
  * xsk_direct_receive() - deliver packets
  * @direct: state of the poll
- * @ring: the Rx ring; next_to_clean advances
+ * @ring: the Rx ring, with the pool of xsk_direct_begin(); next_to_clean
+ *	advances
  * @budget: maximum number of packets
  * @span: the driver's xsk_direct_read()
  *

@@ -302,7 +302,7 @@ static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
 
 /**
  * xsk_refill() - post chunks to free descriptors
- * @ring: the Rx ring; next_to_use advances
+ * @ring: the Rx ring, of a pool that is mapped for DMA; next_to_use advances
  * @wanted: number of free descriptors
  * @post: the driver's xsk_refill_post()
  *

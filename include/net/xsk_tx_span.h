@@ -16,8 +16,9 @@
  * Zero-copy Tx in spans: contiguous descriptors in the Tx ring of the only
  * socket of a queue, whose addresses are recorded contiguously for completion,
  * are written to the device in one pass, without an intermediate copy. A driver
- * calls xsk_tx_spans() in each poll, with a function that consists of
- * xsk_tx_span_write() only: not inlined, because its loop needs all registers.
+ * calls xsk_tx_spans() in each poll, with two functions that consist only of
+ * xsk_tx_span_write_single() and xsk_tx_span_write(): not inlined, because a
+ * loop needs all registers.
  *
  * A descriptor that is invalid or has options ends a span. It is handled by
  * xsk_tx_peek_desc() or xsk_tx_peek_release_desc_batch(), as are pools with
@@ -62,7 +63,7 @@ struct xsk_tx_span {
 typedef void (*xsk_tx_write_t)(void *desc, size_t index, dma_addr_t dma,
 			       u32 len);
 
-/* xsk_tx_span_write() of a driver */
+/* xsk_tx_span_write() or xsk_tx_span_write_single() of a driver */
 typedef u32 (*xsk_tx_span_write_t)(const struct xsk_tx_span *span,
 				   struct xsk_tx_dev_ring *ring);
 
@@ -114,6 +115,24 @@ struct xsk_tx_span_regs {
 	u32 bytes;
 };
 
+/* Internal to xsk_tx_span_write(): from descriptor @from on */
+static __always_inline struct xsk_tx_span_regs
+xsk_tx_span_load(const struct xsk_tx_span *span,
+		 const struct xsk_tx_dev_ring *ring, size_t from)
+{
+	const struct xsk_buff_pool *pool = span->xs->pool;
+
+	return (struct xsk_tx_span_regs) {
+		.desc = span->desc + from,
+		.dma_pages = pool->dma_pages,
+		.addrs_cnt = pool->addrs_cnt,
+		.chunks = pool->chunk_mask,
+		.dev_desc = ring->desc,
+		.next = ring->next + from,
+		.done = span->done + from,
+	};
+}
+
 /* Internal to xsk_tx_span_write(). Returns false if descriptor @i is invalid or
  * has options.
  */
@@ -161,18 +180,9 @@ __xsk_tx_span_write(const struct xsk_tx_span *span,
 		    struct xsk_tx_dev_ring *ring, xsk_tx_write_t write,
 		    bool record, bool four)
 {
-	const struct xsk_buff_pool *pool = span->xs->pool;
 	const size_t count = span->count;
-	const size_t from = four ? 0 : ALIGN_DOWN(count, 4);
-	struct xsk_tx_span_regs regs = {
-		.desc = span->desc + from,
-		.dma_pages = pool->dma_pages,
-		.addrs_cnt = pool->addrs_cnt,
-		.chunks = pool->chunk_mask,
-		.dev_desc = ring->desc,
-		.next = ring->next + from,
-		.done = record ? span->done + from : NULL,
-	};
+	struct xsk_tx_span_regs regs =
+		xsk_tx_span_load(span, ring, four ? 0 : ALIGN_DOWN(count, 4));
 	const struct xdp_desc *end = span->desc +
 				     (four ? ALIGN_DOWN(count, 4) : count);
 	size_t got, step = four ? 4 : 1;
@@ -227,10 +237,33 @@ xsk_tx_span_write(const struct xsk_tx_span *span, struct xsk_tx_dev_ring *ring,
 }
 
 /**
+ * xsk_tx_span_write_single() - write the only descriptor of a span
+ * @span: the span, of one descriptor
+ * @ring: Tx ring of the device
+ * @write: function of the driver that writes one descriptor; inlined
+ *
+ * As xsk_tx_span_write(), without its loops and the registers that they save.
+ *
+ * Return: 1; 0 if the descriptor is invalid or has options
+ */
+static __always_inline u32
+xsk_tx_span_write_single(const struct xsk_tx_span *span,
+			 struct xsk_tx_dev_ring *ring, xsk_tx_write_t write)
+{
+	struct xsk_tx_span_regs regs = xsk_tx_span_load(span, ring, 0);
+	bool done = xsk_tx_span_write_one(&regs, 0, write, span->done);
+
+	ring->bytes += regs.bytes;
+	return done;
+}
+
+/**
  * xsk_tx_spans() - transmit descriptors in spans
  * @pool: the pool
  * @ring: Tx ring of the device
- * @write: function of the driver that calls xsk_tx_span_write(); not inlined
+ * @single: function of the driver that calls xsk_tx_span_write_single(); not
+ *	inlined
+ * @several: function of the driver that calls xsk_tx_span_write(); not inlined
  * @count_empty: see xsk_tx_span_begin()
  *
  * Context: NAPI poll
@@ -239,7 +272,8 @@ xsk_tx_span_write(const struct xsk_tx_span *span, struct xsk_tx_dev_ring *ring,
  */
 static __always_inline int xsk_tx_spans(struct xsk_buff_pool *pool,
 					struct xsk_tx_dev_ring *ring,
-					xsk_tx_span_write_t write,
+					xsk_tx_span_write_t single,
+					xsk_tx_span_write_t several,
 					bool count_empty)
 {
 	struct xsk_tx_span span;
@@ -254,7 +288,7 @@ static __always_inline int xsk_tx_spans(struct xsk_buff_pool *pool,
 		if (count <= 0)
 			return count;
 
-		sent = write(&span, ring);
+		sent = count == 1 ? single(&span, ring) : several(&span, ring);
 		xsk_tx_span_end(&span, sent);
 		ring->room -= sent;
 		ring->next += sent;
@@ -279,6 +313,13 @@ static inline bool xsk_tx_has_spans(const struct xsk_buff_pool *pool)
 	return false;
 }
 
+static inline u32 xsk_tx_span_write_single(const struct xsk_tx_span *span,
+					   struct xsk_tx_dev_ring *ring,
+					   xsk_tx_write_t write)
+{
+	return 0;
+}
+
 static inline u32 xsk_tx_span_write(const struct xsk_tx_span *span,
 				    struct xsk_tx_dev_ring *ring,
 				    xsk_tx_write_t write)
@@ -288,7 +329,8 @@ static inline u32 xsk_tx_span_write(const struct xsk_tx_span *span,
 
 static inline int xsk_tx_spans(struct xsk_buff_pool *pool,
 			       struct xsk_tx_dev_ring *ring,
-			       xsk_tx_span_write_t write, bool count_empty)
+			       xsk_tx_span_write_t single,
+			       xsk_tx_span_write_t several, bool count_empty)
 {
 	return -EOPNOTSUPP;
 }

@@ -69,7 +69,7 @@ static struct xsk_direct_fixture *xsk_direct_make(struct kunit *test)
 	f->pool.chunk_size = CHUNK;
 	f->pool.headroom = HEADROOM;
 	xsk_direct_init(&f->pool);
-	if (!f->pool.direct_scale)
+	if (SMP_CACHE_BYTES < 64 && !f->pool.direct_scale)
 		kunit_skip(test, "cache lines of less than 64 bytes");
 	f->ring.pool = &f->pool;
 	f->direct.desc = f->desc;
@@ -130,9 +130,24 @@ static void xsk_direct_stops(struct kunit *test)
 	}
 }
 
+/* The address of a buffer does not tell that of an unaligned chunk */
+static void xsk_direct_unaligned(struct kunit *test)
+{
+	struct xsk_direct_fixture *f = xsk_direct_make(test);
+	struct xsk_buff_pool pool = {
+		.heads = f->xskb,
+		.chunk_size = CHUNK,
+		.unaligned = true,
+	};
+
+	xsk_direct_init(&pool);
+	KUNIT_EXPECT_EQ(test, pool.direct_scale, 0);
+}
+
 static struct kunit_case xsk_direct_cases[] = {
 	KUNIT_CASE(xsk_direct_all),
 	KUNIT_CASE_PARAM(xsk_direct_stops, xsk_direct_gen_params),
+	KUNIT_CASE(xsk_direct_unaligned),
 	{}
 };
 

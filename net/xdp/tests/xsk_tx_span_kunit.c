@@ -132,6 +132,20 @@ static void xsk_tx_span_stops(struct kunit *test)
 	}
 }
 
+/* A single descriptor is checked in the same way */
+static void xsk_tx_span_single(struct kunit *test)
+{
+	const struct xsk_tx_span_param *param = test->param_value;
+	struct xsk_tx_span_fixture *f = xsk_tx_span_make(test);
+
+	f->desc[0] = param->desc;
+	f->span.count = 1;
+	KUNIT_EXPECT_EQ(test, param->valid,
+			xsk_tx_span_write_single(&f->span, &f->ring,
+						 xsk_tx_span_record));
+	xsk_tx_span_expect(test, f, param->valid);
+}
+
 /* Addresses are recorded only if there is an array for them */
 static void xsk_tx_span_not_recorded(struct kunit *test)
 {
@@ -185,7 +199,7 @@ static void xsk_tx_span_counts_empty(struct kunit *test)
 			};
 			rcu_read_lock();
 			xsk_tx_spans(&queue->pool, &ring, xsk_tx_span_take_all,
-				     true);
+				     xsk_tx_span_take_all, true);
 			rcu_read_unlock();
 			empty = count < ENTRIES / 2;
 			KUNIT_EXPECT_EQ(test, queue->tx[0].queue_empty_descs,
@@ -198,6 +212,7 @@ static void xsk_tx_span_counts_empty(struct kunit *test)
 
 static struct kunit_case xsk_tx_span_cases[] = {
 	KUNIT_CASE_PARAM(xsk_tx_span_stops, xsk_tx_span_gen_params),
+	KUNIT_CASE_PARAM(xsk_tx_span_single, xsk_tx_span_gen_params),
 	KUNIT_CASE(xsk_tx_span_not_recorded),
 	KUNIT_CASE(xsk_tx_span_counts_empty),
 	{}

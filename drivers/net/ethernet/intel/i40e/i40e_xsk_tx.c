@@ -21,6 +21,12 @@ static __always_inline void i40e_xsk_write_tx(void *desc, size_t index,
 			   len, 0);
 }
 
+static noinline u32 i40e_xsk_write_single(const struct xsk_tx_span *span,
+					 struct xsk_tx_dev_ring *ring)
+{
+	return xsk_tx_span_write_single(span, ring, i40e_xsk_write_tx);
+}
+
 static noinline u32 i40e_xsk_write_span(const struct xsk_tx_span *span,
 					struct xsk_tx_dev_ring *ring)
 {
@@ -45,8 +51,8 @@ bool i40e_xsk_xmit(struct i40e_ring *xdp_ring, bool *again)
 	};
 	int err;
 
-	err = xsk_tx_spans(xdp_ring->xsk_pool, &ring, i40e_xsk_write_span,
-			   false);
+	err = xsk_tx_spans(xdp_ring->xsk_pool, &ring, i40e_xsk_write_single,
+			   i40e_xsk_write_span, false);
 	sent = room - ring.room;
 	if (sent) {
 		xdp_ring->next_to_use = ring.next;

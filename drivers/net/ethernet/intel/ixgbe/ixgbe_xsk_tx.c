@@ -27,6 +27,12 @@ static __always_inline void ixgbe_xsk_write_tx(void *desc, size_t index,
 		cpu_to_le32(len << IXGBE_ADVTXD_PAYLEN_SHIFT);
 }
 
+static noinline u32 ixgbe_xsk_write_single(const struct xsk_tx_span *span,
+					  struct xsk_tx_dev_ring *ring)
+{
+	return xsk_tx_span_write_single(span, ring, ixgbe_xsk_write_tx);
+}
+
 static noinline u32 ixgbe_xsk_write_span(const struct xsk_tx_span *span,
 					 struct xsk_tx_dev_ring *ring)
 {
@@ -98,8 +104,8 @@ static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring, bool *again)
 	if (unlikely(!room))
 		return false;
 
-	err = xsk_tx_spans(xdp_ring->xsk_pool, &ring, ixgbe_xsk_write_span,
-			   true);
+	err = xsk_tx_spans(xdp_ring->xsk_pool, &ring, ixgbe_xsk_write_single,
+			   ixgbe_xsk_write_span, true);
 	if (unlikely(err == -EOPNOTSUPP))
 		ixgbe_xsk_xmit_single(xdp_ring->xsk_pool, &ring);
 	*again = err || !ring.room;
