@@ -39,14 +39,12 @@ LOST_SOCKET = ("rx_dropped", "rx_invalid", "rx_queue_full", "tx_invalid")
 # Tolerated share of lost frames, by cores: a few are lost before the first poll of each socket and
 # after the last one; with two cores also whenever the receiving one is ahead by a ring
 LOST_SHARE = {1: 0.001, 2: 0.05}
-# Limit in seconds of a boot up to the first cell, and of a cell. They take some 15 and 5, and
-# longer with the cache model or on a busy machine
-LONGEST = 240
+# Limit in seconds of a boot up to the first cell, and of a cell. They take some 15 and 5, cells with
+# 16 queues 220, and more on a busy machine
+LONGEST = 600
 TRIES = 2
 # Cells of a boot, at most: results are written after each boot
 CELLS_OF_BOOT = 40
-# Set if the run ends early: guests are killed, and no cell is retried
-STOP = threading.Event()
 
 
 class Progress:
@@ -130,8 +128,11 @@ def image_of(kernel):
     return hashlib.sha256(image.read_bytes()).hexdigest()[:16]
 
 
-def lines_of(process):
-    """Yield the output lines of a session leader; kill its session if it is silent for too long."""
+def lines_of(process, stop):
+    """Yield the output lines of a session leader.
+
+    Its session is killed if it is silent for too long, or if the event `stop` is set.
+    """
     lines = queue.SimpleQueue()
 
     def read():
@@ -141,7 +142,7 @@ def lines_of(process):
 
     threading.Thread(target=read, daemon=True).start()
     silent = 0
-    while silent < LONGEST and not STOP.is_set():
+    while silent < LONGEST and not stop.is_set():
         try:
             line = lines.get(timeout=1)
         except queue.Empty:
@@ -152,13 +153,13 @@ def lines_of(process):
         silent = 0
         yield line
     os.killpg(process.pid, signal.SIGKILL)
-    yield f"killed: silent for {silent} s\n"
+    yield "killed: " + ("the run ends" if stop.is_set() else f"silent for {silent} s") + "\n"
 
 
-def run_boot(name, cells):
+def run_boot(name, cells, stop):
     """Run cells in one guest; yield the words of each line of output, the status at the end.
 
-    `name` is that of no other guest at the time.
+    `name` is that of no other guest at the time; the event `stop` ends the guest.
     """
     cells_file = OUT / f"{name}.json"
     cells_file.write_text(json.dumps(cells))
@@ -167,7 +168,7 @@ def run_boot(name, cells):
             stderr=log, text=True, start_new_session=True) as process:
         log.write(f"# {time.strftime('%F %T')}: {len(cells)} cells\n")
         try:
-            for line in lines_of(process):
+            for line in lines_of(process, stop):
                 log.write(line)
                 log.flush()
                 yield line.split()
@@ -181,8 +182,8 @@ def run_boot(name, cells):
 class Group:
     """Cells that share a boot."""
 
-    def __init__(self, name, cells, progress):
-        self.name = name
+    def __init__(self, name, cells, progress, stop):
+        self.name, self.stop = name, stop
         self.waiting = {cell["id"]: cell for cell in cells}
         self.image = image_of(cells[0]["kernel"])
         self.progress = progress
@@ -193,7 +194,7 @@ class Group:
         tries = collections.Counter()
         while self.waiting:
             begun, why = None, ""
-            for words in run_boot(self.name, list(self.waiting.values())):
+            for words in run_boot(self.name, list(self.waiting.values()), self.stop):
                 if words[:1] == ["cell"]:
                     begun = words[1] if words[2] != "ends" else None
                     why = " ".join(words[3:])
@@ -201,7 +202,7 @@ class Group:
                         yield self.ended(self.waiting.pop(words[1]))
                 elif words[:1] in (["killed:"], ["status"]):
                     why = why or " ".join(words)
-            if STOP.is_set():
+            if self.stop.is_set():
                 return
             blamed = [begun] if begun in self.waiting else list(self.waiting)
             if why and not blamed:
@@ -341,13 +342,11 @@ def merge(cell, runs):
 
 
 def boots_of(cells, jobs):
-    """Return the cells of each boot, so that `jobs` boots can run side by side."""
-    boots = []
-    for _, group in groupby(sorted(cells, key=boot_of), boot_of):
-        same = list(group)
-        size = min(CELLS_OF_BOOT, math.ceil(len(same) / jobs))
-        boots += [same[first:first + size] for first in range(0, len(same), size)]
-    return boots
+    """Return the cells of each boot, so that `jobs` boots can run side by side; slow ones first."""
+    size = min(CELLS_OF_BOOT, math.ceil(len(cells) / jobs))
+    groups = (list(group) for _, group in groupby(sorted(cells, key=boot_of), boot_of))
+    boots = [same[first:first + size] for same in groups for first in range(0, len(same), size)]
+    return sorted(boots, key=lambda boot: -boot[0]["queues"])
 
 
 def run_all(cells, repeat, jobs):
@@ -355,24 +354,23 @@ def run_all(cells, repeat, jobs):
 
     `repeat` is the number of runs of each cell, `jobs` that of boots side by side.
     """
-    STOP.clear()
     runs, troubles = collections.defaultdict(list), []
     todo = [{**cell, "run": run, "id": f"{number}-{run}"} for number, cell in enumerate(cells)
             for run in range(1, repeat + 1)]
-    progress = Progress(len(todo))
+    progress, stop = Progress(len(todo)), threading.Event()
     names = queue.SimpleQueue()
     for number in range(jobs):
         names.put(f"bench-{number}")
 
     def run_group(cells_of_boot):
-        if STOP.is_set():
+        if stop.is_set():
             return [], []
         name = names.get()
         try:
-            group = Group(name, cells_of_boot, progress)
+            group = Group(name, cells_of_boot, progress, stop)
             return list(group.runs()), group.troubles
         except BaseException:
-            STOP.set()
+            stop.set()
             raise
         finally:
             names.put(name)
@@ -388,7 +386,7 @@ def run_all(cells, repeat, jobs):
                 yield [merge(cell, runs[str(number)]) for number, cell in enumerate(cells)
                        if str(number) in runs], troubles
         finally:
-            STOP.set()
+            stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -396,6 +394,12 @@ def base_version():
     """Return the version of the base kernel."""
     lines = (SRC / "BASE").read_text().splitlines()
     return next(line.split()[0] for line in lines if line and not line.startswith("#"))
+
+
+def default_jobs():
+    """Return the number of boots side by side: each takes a CPU and 3 GB."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(4, len(os.sched_getaffinity(0)), memory // (3 << 30)))
 
 
 def parse():
@@ -411,8 +415,8 @@ def parse():
     parser.add_argument("--usual", action="store_true",
                         help="only cells of the default sizes (64-byte frames, batch 64 and so on)")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each cell (1)")
-    parser.add_argument("--jobs", type=int, default=min(4, len(os.sched_getaffinity(0))),
-                        help="boots side by side (one per CPU, at most 4); each takes 3 GB")
+    parser.add_argument("--jobs", type=int, default=default_jobs(),
+                        help="boots side by side (one per CPU and 3 GB, at most 4)")
     parser.add_argument("--merge", action="store_true",
                         help="replace these cells in the results, keep the others")
     parser.add_argument("--list", action="store_true", help="list the cells, run none")
@@ -469,7 +473,7 @@ def main():
     lock = (OUT / "lock").open("w")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         sys.exit("bench: another run uses out/bench; wait for it, or use another clone")
     for file in [*RAW.iterdir(), *OUT.glob("bench-*.log")]:
         file.unlink()

@@ -267,7 +267,7 @@ class SideBySide(unittest.TestCase):
         """Guests at the same time have different names; no cell is lost."""
         running, names, both = set(), [], threading.Barrier(2)
 
-        def boot(name, cells):
+        def boot(name, cells, _):
             both.wait(10)
             self.assertNotIn(name, running)
             running.add(name)
@@ -284,12 +284,12 @@ class SideBySide(unittest.TestCase):
         """An error ends the run: the other guest is stopped, and no further one is booted."""
         booted, both = [], threading.Barrier(2)
 
-        def boot(name, _):
+        def boot(name, _, stop):
             booted.append(name)
             both.wait(10)
             if name == "bench-0":
                 raise OSError("disk full")
-            self.assertTrue(measure.STOP.wait(10))
+            self.assertTrue(stop.wait(10))
             yield ["killed:"]
 
         with self.assertRaisesRegex(OSError, "disk full"):
@@ -314,7 +314,7 @@ class Boots(unittest.TestCase):
     def run_group(self, *boots):
         """Return the cells that ended and the troubles for this output of the guests."""
         self.boots = [[line.split() for line in boot] for boot in boots]
-        group = measure.Group("test", self.cells, measure.Progress(2))
+        group = measure.Group("test", self.cells, measure.Progress(2), threading.Event())
         return [cell["id"] for cell, _ in group.runs()], group.troubles
 
     def test_hang(self):

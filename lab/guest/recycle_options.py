@@ -98,10 +98,11 @@ def steps_back(port):
             xsk.tx.producer = 5
             xsk.recycle(xsk)
             xsk.tx.producer = 0
-            time.sleep(0.02)
-            if xsk.tx.consumer:  # a poll was faster, and took the entries
+            time.sleep(0.02 * SLOW)
+            state = xsk.recycled()
+            if xsk.tx.consumer or state.state != SWITCHING:  # a poll was faster: it took the entries
                 continue
-            ksft_eq(xsk.recycled()[2:4], (SWITCHING, 5))
+            ksft_eq(state[2:4], (SWITCHING, 5))
             with refused(errno.EAGAIN):
                 xsk.recycle(None)
             xsk.tx.put_frames([0] * 5)
