@@ -53,8 +53,9 @@ struct xsk_direct {
 };
 
 /*
- * Returns the length of the packet at @index, and its buffer, one of the pool's;
- * 0 if there is no complete single-buffer packet of at most @max_len bytes
+ * Returns the length of the packet at @index, and its buffer, which is one of
+ * the pool; 0 if there is no complete single-buffer packet of at most @max_len
+ * bytes
  */
 typedef u64 (*xsk_direct_read_t)(void *desc, void *bufs, size_t index,
 				 u64 max_len, struct xdp_buff **xdp);
@@ -89,8 +90,8 @@ static inline void xsk_direct_set_len(struct xdp_desc *desc, u32 len)
  * @pool: a new pool
  *
  * Leaves out a pool of unaligned chunks, whose buffers are in no order, and all
- * pools of a machine with cache lines of less than 64 bytes, where the size of a
- * buffer may be no power of two: their packets go through BPF.
+ * pools if the size of a buffer is no power of two, which is possible with
+ * cache lines of less than 64 bytes: their packets go through BPF.
  */
 static inline void xsk_direct_init(struct xsk_buff_pool *pool)
 {

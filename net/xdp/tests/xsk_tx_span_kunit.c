@@ -161,6 +161,14 @@ static void xsk_tx_span_not_recorded(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, memchr_inv(f->done, 0,
 						   sizeof(f->done)));
 	}
+
+	f = xsk_tx_span_make(test);
+	f->span.done = NULL;
+	f->span.count = 1;
+	KUNIT_EXPECT_EQ(test, 1,
+			xsk_tx_span_write_single(&f->span, &f->ring,
+						 xsk_tx_span_record));
+	KUNIT_EXPECT_EQ(test, f->done[0], 0);
 }
 
 /* A queue with a socket that has written @count descriptors to its Tx ring */

@@ -22,7 +22,7 @@ static __always_inline void i40e_xsk_write_tx(void *desc, size_t index,
 }
 
 static noinline u32 i40e_xsk_write_single(const struct xsk_tx_span *span,
-					 struct xsk_tx_dev_ring *ring)
+					  struct xsk_tx_dev_ring *ring)
 {
 	return xsk_tx_span_write_single(span, ring, i40e_xsk_write_tx);
 }

@@ -28,7 +28,7 @@ static __always_inline void ixgbe_xsk_write_tx(void *desc, size_t index,
 }
 
 static noinline u32 ixgbe_xsk_write_single(const struct xsk_tx_span *span,
-					  struct xsk_tx_dev_ring *ring)
+					   struct xsk_tx_dev_ring *ring)
 {
 	return xsk_tx_span_write_single(span, ring, ixgbe_xsk_write_tx);
 }
