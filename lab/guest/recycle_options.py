@@ -92,7 +92,7 @@ def neighbours(port):
 
 
 def steps_back(port):
-    """The producer steps back, so that the slot of a request is not reached: the next call fails."""
+    """The producer index steps back, a request does not reach its entry: the next call fails."""
     for _ in range(20):
         with pair((port,)) as (xsk,):
             xsk.tx.producer = 5
