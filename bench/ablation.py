@@ -21,6 +21,9 @@ import series  # noqa: E402
 CONTESTANTS = (("patched-off", None), ("attach", "XDP_ATTACH"),
                ("attach-inorder", "XDP_TX_INORDER"), ("all", "XDP_RECYCLE"))
 OPTIONS = "include/uapi/linux/if_xdp_fastpath.h"
+# What i40e l2fwd cannot depend on
+ELSEWHERE = ("tools", "samples", "Documentation", "MAINTAINERS", "drivers/net/ethernet/intel/ixgbe",
+             "net/xdp/tests", "net/xdp/xsk_diag.c")
 # A patch, by its number or by the name of its mail; a commit has at least 7 digits
 PATCH = re.compile(r"(?:patches/)?(\d{1,4})(?:-.*\.patch)?")
 
@@ -44,18 +47,36 @@ def of_sections(repo):
     return [("base", "base"), *((f"section/{name}", name) for name in series.read_series(repo))]
 
 
-def of_patch(tree, repo, number):
-    """Return (revision, name) of the predecessor of a patch and of the patch."""
+def commits_and_mails(tree, repo):
+    """Return the commits on the base and the names of their mails, in the order of the series."""
     mails = [mail for names in series.read_series(repo).values() for mail in names]
     commits = git(tree, "rev-list", "--reverse", "base..patched").splitlines()
     if len(commits) != len(mails):
         sys.exit(f"ablation: {tree} has {len(commits)} commits on the base, series has "
                  f"{len(mails)}; make tree, or name commits")
+    return commits, [mail.removesuffix(".patch") for mail in mails]
+
+
+def of_patches(tree, repo):
+    """Return (revision, name) of the base, the end of the first section, and each later patch.
+
+    Patches of other drivers, of tests and of documentation are left out.
+    """
+    first = f"section/{next(iter(series.read_series(repo)))}"
+    matter = git(tree, "rev-list", f"{first}..patched", "--", ".",
+                 *(f":(exclude){path}" for path in ELSEWHERE)).splitlines()
+    names = dict(zip(*commits_and_mails(tree, repo)))
+    return [("base", "base"), (first, first.removeprefix("section/")),
+            *((commit, name) for commit, name in names.items() if commit in matter)]
+
+
+def of_patch(tree, repo, number):
+    """Return (revision, name) of the predecessor of a patch and of the patch."""
+    commits, mails = commits_and_mails(tree, repo)
     if not 1 <= number <= len(mails):
         sys.exit(f"ablation: no patch {number}: the series has {len(mails)}")
-    before = mails[number - 2].removesuffix(".patch") if number > 1 else "base"
-    return [(f"{commits[number - 1]}~", before),
-            (commits[number - 1], mails[number - 1].removesuffix(".patch"))]
+    return [(f"{commits[number - 1]}~", mails[number - 2] if number > 1 else "base"),
+            (commits[number - 1], mails[number - 1])]
 
 
 def plan(tree, repo, words):
@@ -65,6 +86,8 @@ def plan(tree, repo, words):
         patch = PATCH.fullmatch(word)
         if word == "--sections":
             prefixes = of_sections(repo)
+        elif word == "--patches":
+            prefixes = of_patches(tree, repo)
         elif patch:
             prefixes = of_patch(tree, repo, int(patch[1]))
         else:

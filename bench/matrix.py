@@ -63,18 +63,21 @@ ROUNDS = (1, 2, 4, 8, 16, 32, 256)
 CURVE = {"rxdrop": ("base-xskmap", "patched-off", "attach"),
          "l2fwd": ("base-xskmap", "patched-off", "attach", "all"),
          "txonly": ("base-xskmap", "patched-off", "attach", "attach-inorder")}
-DPDK = ("dpdk-scalar", "dpdk-vector")
 # Chunks per queue with many queues: the kernel needs 136 bytes per chunk of the umem and queue
 MANY = {"descriptors": 512, "frames": 1024}
 VARIATIONS = (
-    *((CHIPS, workload, CURVE[workload] + (DPDK if 4 <= batch <= 32 else ()), {"batch": batch})
+    *((CHIPS, workload, (*CURVE[workload], "dpdk-scalar"), {"batch": batch})
       for workload in CURVE for batch in ROUNDS),
+    # DPDK's vector paths receive at least 4; for that of i40e, 32 at most, see below
+    *((chips, workload, ("dpdk-vector",), {"batch": batch})
+      for chips, rounds in ((CHIPS, (4, 8, 16, 32)), (("ixgbe",), (256,)))
+      for workload in CURVE for batch in rounds),
     *((CHIPS, workload, ("base-bare",), {"batch": batch})
       for workload in ("rxdrop", "l2fwd") for batch in (1, 8)),
     # For bench/ablation
     *((("i40e",), "l2fwd", ("attach-inorder",), {"batch": batch}) for batch in (1, 8)),
     # No multiple of four, in which loops are unrolled
-    (CHIPS, "l2fwd", ("patched-off", "all"), {"batch": 60}),
+    (CHIPS, "l2fwd", ("base-xskmap", "patched-off", "attach", "all"), {"batch": 60}),
     *((CHIPS, workload, THREE, {"batch": batch, "unaligned": True})
       for workload in CURVE for batch in (1, 8, 64)),
     *((CHIPS, workload, CURVE[workload], {"batch": batch, "wait": "poll"})
@@ -96,7 +99,8 @@ VARIATIONS = (
     *((CHIPS, "txonly", ("attach-inorder",), {"ring": ring}) for ring in (64, 512, 2048)),
     # DPDK's vector path for i40e refills 32 descriptors per call. With larger bursts its ring runs
     # empty, and it receives packets that do not exist
-    (("i40e", "i40e-ixgbe"), "fwd", ("dpdk-scalar", "dpdk-vector"), {"batch": 32}),
+    (("i40e", "i40e-ixgbe"), "fwd", ("base-xskmap", "attach", "all", "dpdk-scalar", "dpdk-vector"),
+     {"batch": 32}),
     # The driver runs interrupt-driven on one core, the program spins on the other
     (CHIPS, "rxdrop", TWO, {"cores": 2}),
     (CHIPS, "txonly", SENDING, {"cores": 2}),

@@ -66,7 +66,7 @@ class Progress:
             elapsed = time.monotonic() - self.start
             left = elapsed / self.done * (self.total - self.done)
             print(f"[{self.done}/{self.total}, {self.clock(elapsed)}, about {self.clock(left)} "
-                  f"left] {name_of(cell)} run {cell['run']}: {text}", flush=True)
+                  f"left] {report.name(cell)} run {cell['run']}: {text}", flush=True)
 
     def say_again(self, text):
         """Print a line for a cell that will be retried."""
@@ -221,7 +221,7 @@ class Group:
     def failed(self, name, why, final):
         """Report the failure of a cell, and drop it if it is final."""
         cell = self.waiting[name]
-        text = f"{name_of(cell)} run {cell['run']}: {why}"
+        text = f"{report.name(cell)} run {cell['run']}: {why}"
         self.troubles.append(f"{'failed' if final else 'tried again'}: {text}")
         if final:
             del self.waiting[name]
@@ -404,9 +404,12 @@ def default_jobs():
 
 def parse():
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a few characteristic cells, once")
-    parser.add_argument("--small", action="store_true", help="the cells that CI measures, once")
+    parser = argparse.ArgumentParser(prog="bench/run", description=__doc__.splitlines()[0],
+                                     epilog="--no-build uses existing builds.")
+    parser.add_argument("--quick", action="store_true",
+                        help="a few characteristic cells, into out/bench/quick")
+    parser.add_argument("--small", action="store_true",
+                        help="the cells that CI measures, into out/bench/small")
     parser.add_argument("--nic", action="append", choices=matrix.NICS, help="only this NIC")
     parser.add_argument("--only", action="append", default=[], metavar="WORD",
                         help="only this contestant or workload; of both, if both are named")
@@ -421,13 +424,17 @@ def parse():
                         help="replace these cells in the results, keep the others")
     parser.add_argument("--list", action="store_true", help="list the cells, run none")
     parser.add_argument("--results", type=Path, metavar="FOLDER",
-                        help="folder inside the lab (/src/results; quick: /out/bench/quick)")
+                        help="write into this folder instead of results/. The lab has the "
+                             "repository at /src and its out/ at /out")
     parser.add_argument("--patched", metavar="NAME", default="patched",
                         help="kernel build out/build-NAME to measure as the patched one")
     parser.add_argument("--tree", action="append", default=[], help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.merge and args.patched != "patched":
         parser.error("--merge with --patched would mix kernels: use --results")
+    filtered = args.nic or args.only or args.match or args.usual
+    if filtered and not (args.merge or args.results or args.list or args.quick or args.small):
+        parser.error("these cells alone would replace all of results/: add --merge, or --results")
     if args.jobs < 1 or args.repeat < 1:
         parser.error("--jobs and --repeat are at least 1")
     return args
@@ -438,11 +445,6 @@ def trees_of(cell, trees):
     xdpsock = cell["program"] in ("xdpsock", "veth")
     return {"kernel_tree": trees.get(cell["kernel"], "unknown"),
             **({"xdpsock_tree": trees.get("xdpsock", "unknown")} if xdpsock else {})}
-
-
-def name_of(cell):
-    """Return the name of a cell."""
-    return f"{cell['nic']} {report.workload(cell)} {cell['contestant']}"
 
 
 def chosen(args):
@@ -457,7 +459,7 @@ def chosen(args):
         names = {cell[key] for cell in found} & set(args.only)
         if names:
             found = [cell for cell in found if cell[key] in names]
-    return [cell for cell in found if re.search(args.match or "", name_of(cell))]
+    return [cell for cell in found if re.search(args.match or "", report.name(cell))]
 
 
 def main():
@@ -465,7 +467,7 @@ def main():
     args = parse()
     cells = chosen(args)
     if args.list:
-        print("\n".join(map(name_of, cells)))
+        print("\n".join(map(report.name, cells)))
         return 0
     results = args.results or (SRC / "results" if not args.quick and not args.small else
                                OUT / ("quick" if args.quick else "small"))

@@ -23,11 +23,13 @@ import matrix  # noqa: E402
 LINES = {
     "base-xskmap": ("unpatched kernel, XSKMAP", "#555753", "-"),
     "attach": ("XDP_ATTACH", "#3465a4", "-"),
-    "all": ("all options", "#cc0000", "-"),
+    "all": ("all options (txonly: XDP_TX_INORDER)", "#cc0000", "-"),
     "dpdk-scalar": ("DPDK, scalar driver", "#f57900", "--"),
     "dpdk-vector": ("DPDK, vector driver", "#75507b", "--"),
 }
-WORKLOADS = {"rxdrop": "receive and drop", "l2fwd": "forward", "txonly": "transmit"}
+WORKLOADS = {"rxdrop": "rxdrop (receive)", "l2fwd": "l2fwd (send back)",
+             "txonly": "txonly (transmit)"}
+ROUNDS = (*matrix.ROUNDS, matrix.COMMON["batch"])
 
 
 def line_of(cell):
@@ -41,7 +43,7 @@ def curves(cells):
     """Return {(NIC, workload): {line: [(packets per round, instructions per packet)]}}."""
     found = {}
     for cell in cells:
-        if (matrix.on_curve(cell) and cell["nic"] in matrix.CHIPS
+        if (matrix.on_curve(cell) and matrix.size(cell, "batch") in ROUNDS and cell["nic"] in matrix.CHIPS
                 and cell["workload"] in WORKLOADS and line_of(cell) in LINES):
             panel = found.setdefault((cell["nic"], cell["workload"]), {})
             panel.setdefault(line_of(cell), []).append((cell["batch"], cell["insn_per_pkt"]))

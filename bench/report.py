@@ -13,7 +13,8 @@ COLUMNS = (("insn/packet", "insn_per_pkt", ".1f"), ("kernel", "kernel_insn_per_p
            ("virtual Mpps", "virtual_mpps", ".2f"), ("spread %", "spread_pct", ".2f"))
 # Contestants of the patched kernel that must not cost more than these of the base; the difference in
 # percent that is ignored
-NOT_COSTLIER = {"patched-off": "base-xskmap", "patched-control": "base-control"}
+NOT_COSTLIER = {**dict.fromkeys(("patched-off", "attach", "attach-inorder", "all"), "base-xskmap"),
+                "dpdk-af_xdp-patched": "dpdk-af_xdp", "patched-control": "base-control"}
 NOISE = 0.2
 # A profile omits functions below this share
 SHARE_SHOWN = 0.002
@@ -49,12 +50,15 @@ def workload(cell):
 def table(result):
     """Return the table of all cells. An invalid cell has no figures."""
     rows = []
+    # Without repetitions there is no spread
+    columns = [column for column in COLUMNS if column[1] != "spread_pct"
+               or any(len(cell.get("runs", ())) > 1 for cell in result["cells"])]
     for cell in result["cells"]:
-        figures = [format(cell[key], form) if key in cell else "" for _, key, form in COLUMNS]
+        figures = [format(cell[key], form) if key in cell else "" for _, key, form in columns]
         if not cell["valid"]:
-            figures = [f"invalid: {cell['why']}", *[""] * (len(COLUMNS) - 1)]
+            figures = [f"invalid: {cell['why']}", *[""] * (len(columns) - 1)]
         rows.append([cell["nic"], workload(cell), cell["contestant"], *figures])
-    return rows_to_markdown(["NIC", "workload", "contestant", *[title for title, _, _ in COLUMNS]],
+    return rows_to_markdown(["NIC", "workload", "contestant", *[title for title, _, _ in columns]],
                             rows)
 
 
@@ -82,10 +86,12 @@ def rounds(result):
     rows = []
     for key, figures in found.items():
         if len(figures) > 2:
-            fixed, each = fit([point for point in figures.items() if point[0] <= 64])
+            points = [point for point in figures.items() if point[0] in sizes and point[0] <= 64]
+            fixed, each = fit(points)
+            off = max(abs((fixed / n + each) / figure - 1) for n, figure in points)
             rows.append([*key, *(f"{figures[n]:.1f}" if n in figures else "" for n in sizes),
-                         f"{fixed:.0f}", f"{each:.1f}"])
-    header = ["NIC", "workload", "contestant", *map(str, sizes), "F", "v"]
+                         f"{fixed:.0f}", f"{each:.1f}", f"{100 * off:.1f}"])
+    header = ["NIC", "workload", "contestant", *map(str, sizes), "F", "v", "largest error %"]
     return rows_to_markdown(header, rows) if rows else ""
 
 
@@ -100,17 +106,18 @@ LATENCIES = (("rx", "rxdrop"), ("rx", "l2fwd"), ("tx", "txonly"), ("tx", "l2fwd"
 
 
 def per_round(result):
-    """Return the table of counts per round, where rounds are exact and the program busy-polls.
+    """Return the table of counts per round of one queue, or per burst of a sender or of DPDK.
 
     Figures that an older file lacks are blank.
     """
     rows = []
     for cell in result["cells"]:
         n = matrix.size(cell, "batch")
-        if matrix.on_curve(cell) and matrix.paced(cell) and n in ROUNDS_SHOWN:
-            rows.append([cell["nic"], cell["workload"], cell["contestant"], str(n),
+        if matrix.on_curve(cell) and cell["workload"] in matrix.CURVE and n in ROUNDS_SHOWN:
+            rows.append([cell["nic"], cell["workload"], cell["contestant"], n,
                          *(f"{n * cell[key]:.2f}" if key in cell else "" for _, key in PER_ROUND)])
-    header = ["NIC", "workload", "contestant", "round of", *(title for title, _ in PER_ROUND)]
+    rows = [[*row[:3], str(row[3]), *row[4:]] for row in sorted(rows, key=lambda row: row[:4])]
+    header = ["NIC", "workload", "contestant", "N", *(title for title, _ in PER_ROUND)]
     return rows_to_markdown(header, rows) if rows else ""
 
 
@@ -138,7 +145,8 @@ def latencies(result):
 def of_rounds(result):
     """Return the sections on counts per round and on latency."""
     counts, latency = per_round(result), latencies(result)
-    return (("## Counts per round\n\nWith busy polling; `bench/README.md` defines the columns.\n\n"
+    return (("## Counts per round\n\nWith busy polling, N packets per round; `bench/README.md` defines the "
+             "columns.\n\n"
              f"{counts}\n" if counts else "")
             + ("## Latency at one packet per round, instructions\n\nRx: from the hand-over of the "
                "frame to the program. Tx: from the system call to the doorbell.\n\n"
@@ -177,7 +185,7 @@ def drivers(result):
 
 
 def costlier(result):
-    """List the cells of the patched kernel, all options off, that cost more than on the base."""
+    """List the cells of the patched kernel that cost more than on the base."""
     cells = {(cell["nic"], workload(cell), cell["contestant"]): cell for cell in result["cells"]
              if cell["valid"]}
     text = ""
@@ -221,6 +229,19 @@ def merged(folder, cells):
     return sorted(found.values(), key=lambda cell: order.get(matrix.identity(cell), len(order)))
 
 
+def name(cell):
+    """Return the name of a cell."""
+    return f"{cell['nic']} {workload(cell)} {cell['contestant']}"
+
+
+def old_troubles(folder, cells):
+    """Return the troubles of the file in the folder, without those of these cells."""
+    file = folder / "bench.json"
+    old = json.loads(file.read_text())["troubles"] if file.exists() else []
+    return [trouble for trouble in old
+            if not any(f": {name(cell)} run " in trouble for cell in cells)]
+
+
 def sections(file):
     """Return the parts of a file of profiles by their headings."""
     parts = file.read_text().split("\n## ")[1:] if file.exists() else []
@@ -248,14 +269,17 @@ def write(folder, base, found, troubles, keep):
     """
     cells = [cell for cell, _ in found]
     result = {"base": base, "cells": merged(folder, cells) if keep else cells,
-              "troubles": troubles}
+              # A run writes after each boot
+              "troubles": [*dict.fromkeys([*(old_troubles(folder, cells) if keep else ()),
+                                           *troubles])]}
     (folder / "bench.json").write_text(json.dumps(result, indent=1) + "\n")
     head = (f"Base {base}; 64-byte frames, 64 packets per round, one core, one queue unless said. "
             "`bench/README.md` explains.\n\n")
     curve = rounds(result)
     if curve:
-        curve = ("## By packets per round\n\nA round of n packets costs F + v * n instructions; F and "
-                 f"v are fitted up to 64.\n\n{curve}\n")
+        curve = ("## By packets per round\n\nA round of N packets costs about F + v * N "
+                 "instructions; F and v are fitted up to 64. The last column has the largest "
+                 f"deviation of a figure up to 64 from that.\n\n{curve}\n")
     curve += of_rounds(result)
     driver = drivers(result)
     if driver:

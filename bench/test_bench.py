@@ -364,6 +364,16 @@ class Results(unittest.TestCase):
         self.assertEqual((text.count("200.00"), text.count("50.00 ")), (0, 2))
         self.assertIn("* late", report.text(result))
 
+    def test_old_troubles(self):
+        """With --merge, troubles of other cells stay, those of these cells go."""
+        old = [f"tried again: ixgbe {workload} attach run 1: silent"
+               for workload in ("rxdrop", "l2fwd")]
+        with tempfile.TemporaryDirectory() as folder:
+            report.write(Path(folder), "x", [self.cell("rxdrop", 100)], old, False)
+            for _ in range(2):
+                result = report.write(Path(folder), "x", [self.cell("l2fwd", 50)], ["late"], True)
+        self.assertEqual(result["troubles"], [old[0], "late"])
+
     @staticmethod
     def cell(workload, insns):
         """Return a cell with a profile of one function."""
@@ -436,8 +446,16 @@ class Rounds(unittest.TestCase):
                  self.cell("l2fwd", self.NEW, "dpdk-scalar")]
         self.assertEqual(self.rows(report.per_round({"cells": cells})),
                          ["|i40e|l2fwd|attach|8|0.00|0.00|0.00|2.00|8.00|1.00|0.00|0.00|",
-                          "|i40e|rxdrop|attach|64|0.00|0.00||||||0.00|"])
-        self.assertEqual(report.per_round({"cells": cells[2:]}), "")
+                          "|i40e|l2fwd|dpdk-scalar|64|0.00|0.00|0.00|16.00|64.00|8.00|0.00|0.00|",
+                          "|i40e|rxdrop|attach|64|0.00|0.00||||||0.00|",
+                          "|i40e|txonly|attach|64|0.00|0.00|0.00|16.00|64.00|8.00|0.00|0.00|"])
+        self.assertEqual(report.per_round({"cells": cells[3:5]}), "")
+
+    def test_fit(self):
+        """Beside F and v is the largest deviation of a figure from them."""
+        cells = [self.cell("l2fwd", {"insn_per_pkt": 1000 / n + 70}, batch=n) for n in (1, 8, 64)]
+        self.assertEqual(self.rows(report.rounds({"cells": cells}))[0].split("|")[-4:-1],
+                         ["1000", "70.0", "0.0"])
 
     def test_latencies(self):
         """A row per contestant has the latencies of all workloads."""
@@ -544,6 +562,19 @@ class Ablation(unittest.TestCase):
             self.plan("4")
         self.assertRegex(self.plan("section/one")[0][1], "^[0-9a-f]+ fix$")
 
+    def test_each_patch(self):
+        """Each patch after the fixes has a row, unless it changes only what cannot matter."""
+        self.assertEqual([name for _, name in self.plan("--patches")],
+                         ["base", "one", "0002-attach", "0003-all"])
+        (self.tree / "tools").mkdir()
+        (self.tree / "tools/test.c").touch()
+        self.git("add", ".")
+        self.git("commit", "-q", "-m", "tests")
+        with (self.repo / "series").open("a") as series:
+            series.write("0004-tests.patch\n")
+        self.assertEqual([name for _, name in self.plan("--patches")],
+                         ["base", "one", "0002-attach", "0003-all"])
+
     def test_drift(self):
         """A tree that is not that of the series has no numbers of patches."""
         self.commit("more")
@@ -577,7 +608,7 @@ class Ablation(unittest.TestCase):
 
 
 class Costlier(unittest.TestCase):
-    """The report lists what costs more on the patched kernel with all options off."""
+    """The report lists what costs more on the patched kernel."""
 
     def test_costlier(self):
         """Only cells that cost more are listed."""
@@ -585,9 +616,11 @@ class Costlier(unittest.TestCase):
                  for contestant, workload, insns in (
                      ("base-xskmap", "rxdrop", 100), ("patched-off", "rxdrop", 101),
                      ("base-xskmap", "l2fwd", 100), ("patched-off", "l2fwd", 100.1),
+                     ("attach", "l2fwd", 90), ("attach-inorder", "l2fwd", 110),
                      ("base-control", "xdp_tx", 100), ("patched-control", "xdp_tx", 90))]
         text = report.costlier({"cells": cells})
-        self.assertEqual(text.count("\n"), 1)
+        self.assertEqual(text.count("\n"), 2)
+        self.assertIn("l2fwd attach-inorder, 100.0 -> 110.0 (+10.00 %)", text)
         self.assertIn("rxdrop patched-off, 100.0 -> 101.0 (+1.00 %)", text)
 
 
