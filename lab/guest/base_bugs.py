@@ -33,7 +33,7 @@ from xsk import AF_XDP, CHUNK, LIBC, SLOTS, SOL_XDP, UMEM_REG, USE_SG, ZEROCOPY,
 
 IXGBE, I40E, JUMBO = 0, 1, 4  # ports with a generator
 VETH_ADDRESS, VETH_PEER_ADDRESS = "198.51.100.1", "198.51.100.2"
-SO_BUSY_POLL, SO_PREFER_BUSY_POLL = 46, 69
+SO_BUSY_POLL, SO_PREFER_BUSY_POLL, SO_BUSY_POLL_BUDGET = 46, 69, 70
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 TRACING = Path("/sys/kernel/tracing")
 
@@ -342,9 +342,43 @@ def starts_timer_late():
     shows(late, "the timer was started")
 
 
+def loses_timer():
+    """Patch 50: a timer that expires in the last poll of a call is lost if that uses up its budget.
+
+    Interrupts are off then, so nothing polls the queue any more.
+    """
+    frames, nic = 3000, Path("/sys/class/net/eth1")
+    with (xdp_bench("drop", "eth1"),
+          contextlib.closing(Xsk("eth1", rings=("fill", "completion", "rx", "tx"))) as xsk):
+        for option, value in ((SO_PREFER_BUSY_POLL, 1), (SO_BUSY_POLL, 20),
+                              (SO_BUSY_POLL_BUDGET, 64)):
+            xsk.socket.setsockopt(socket.SOL_SOCKET, option, value)
+        links_up("eth1")
+        end = nicsim.wire(I40E)["to_chip"] + 1 + frames
+        (nic / "napi_defer_hard_irqs").write_text("1000")
+        (nic / "gro_flush_timeout").write_text(str(10 ** 10))
+        nicsim.generate(I40E, 1)
+        time.sleep(0.2)  # interrupts are off from now on
+        nicsim.start(I40E, frames)
+        time.sleep(0.2)
+        assert nicsim.wire(I40E)["to_chip"] < end, "the queue is polled"
+        (nic / "gro_flush_timeout").write_text("10000")
+        xsk.socket.send(b"", socket.MSG_DONTWAIT)
+        stuck = False
+        try:
+            eventually("all frames", lambda: nicsim.wire(I40E)["to_chip"] == end)
+        except AssertionError:
+            stuck = True
+        for name in "napi_defer_hard_irqs", "gro_flush_timeout":
+            (nic / name).write_text("0")
+    nicsim("gen", I40E, "stop")
+    shows(stuck, "frames wait")
+
+
 TESTS = (
     ("RTNL waits for a umem to be pinned", pins_with_rtnl),
     ("a NAPI timer starts after napi_disable()", starts_timer_late),
+    ("a NAPI timer is lost during busy polling", loses_timer),
     ("ixgbe receives a frame twice after a full ring", received_twice),
     ("i40e completes frames that a socket did not send", completes_what_was_not_sent),
     ("i40e completes fragments that a socket did not send", completes_fragments),

@@ -16,11 +16,12 @@ import contextlib
 import itertools
 import json
 import os
+import select
 import signal
 import sys
 import time
 from pathlib import Path
-from socket import MSG_DONTWAIT
+from socket import MSG_DONTWAIT, SOL_SOCKET
 
 import xdp_program
 from harness import SLOW, argument, eventually, run_cases, settles
@@ -29,10 +30,11 @@ from netdev import (channels, links_up, no_ipv6, one_queue, ping, reachable, spr
                     transfer, xdp_bench)
 from nicsim import nicsim
 from xdpsock import finish, start, start_and_wait, stop
-from xsk import CHUNK, CHUNKS, SLOTS, Xsk
+from xsk import CHUNK, CHUNKS, NEED_WAKEUP, SLOTS, ZEROCOPY, Xsk
 
 ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
+SO_BUSY_POLL, SO_PREFER_BUSY_POLL, SO_BUSY_POLL_BUDGET = 46, 69, 70
 UNALIGNED = "--unaligned", "--frame-size=3000"  # chunks that cross pages
 SWITCHES = int(os.environ.get("SWITCHES") or 200)
 PORT, OTHER = 1, 2  # of the generator, and another one that may send its frames
@@ -171,11 +173,11 @@ def txonly(how, copy, busy):
 
 
 @contextlib.contextmanager
-def deferred():
-    """Defer the interrupts of eth1 while a process busy polls."""
+def deferred(polls=2, timeout=200000):
+    """Defer the interrupts of eth1 while a process busy polls, and for `polls` x `timeout` ns."""
     settings = [Path("/sys/class/net/eth1") / name
                 for name in ("napi_defer_hard_irqs", "gro_flush_timeout")]
-    for file, value in zip(settings, (2, 200000)):
+    for file, value in zip(settings, (polls, timeout)):
         file.write_text(str(value))
     yield
     for file in settings:
@@ -186,6 +188,24 @@ def l2fwd_deferred(how):
     """A socket that only busy polls sends every frame back."""
     with deferred():
         l2fwd(how, "zero-copy", True)
+
+
+def frames_per_call():
+    """A system call polls twice if a small budget is used up, with a budget of 64 once."""
+    for budget, frames in (8, 16), (64, 64):
+        xsk = Xsk("eth1", rings=("fill", "rx", "tx"), attach=True, inorder=True)
+        with contextlib.closing(xsk), deferred(polls=1000, timeout=10 ** 10):
+            for option, value in ((SO_PREFER_BUSY_POLL, 1), (SO_BUSY_POLL, 20),
+                                  (SO_BUSY_POLL_BUDGET, budget)):
+                xsk.socket.setsockopt(SOL_SOCKET, option, value)
+            links_up("eth1")
+            nicsim.generate(PORT, 1)
+            eventually("a frame", lambda xsk=xsk: xsk.rx.used == 1)
+            time.sleep(0.2)  # its interrupt was the last one
+            nicsim.generate(PORT, 200)
+            ksft_eq(xsk.rx.used, 1, "without a system call")
+            xsk.socket.send(b"", MSG_DONTWAIT)
+            ksft_eq(xsk.rx.used, 1 + frames, f"with a budget of {budget}")
 
 
 def suspended(how):
@@ -226,6 +246,28 @@ def invalid_descriptor():
         xsk.tx.put_frames(frames)
         xsk.socket.send(b"", MSG_DONTWAIT)
         eventually("40 frames", lambda: returned() == 40)
+
+
+def poll_alone(how):
+    """poll() alone has frames sent, with and without XDP_USE_NEED_WAKEUP."""
+    modes = [(ZEROCOPY, False), (ZEROCOPY | NEED_WAKEUP, False)]
+    modes += [(flags, True) for flags, _ in modes if how == "attach"]
+    for flags, inorder in modes:
+        rings = ("fill", "rx", "tx") if inorder else ("fill", "completion", "rx", "tx")
+        with contextlib.ExitStack() as stack:
+            if how == "xskmap":
+                stack.enter_context(xdp_bench("drop", "eth1"))
+            xsk = Xsk("eth1", rings=rings, attach=how == "attach", inorder=inorder, flags=flags)
+            stack.callback(xsk.close)
+            links_up("eth1")
+            nicsim("sink", PORT, "reset")
+            poll = select.poll()
+            poll.register(xsk.socket, select.POLLOUT)
+            for number in range(1, 9):
+                xsk.tx.put_frames([(SLOTS + number) * CHUNK])
+                poll.poll(0)
+                eventually(f"frame {number}, flags {flags}, in order {inorder}",
+                           lambda number=number: returned() == number)
 
 
 def resets(how, copy, busy):
@@ -292,8 +334,10 @@ def tests(hows):
     if "attach" in hows:
         yield "txonly in order, a small ring", small_ring
         yield "an invalid descriptor between valid ones", invalid_descriptor
+        yield "frames per system call of a busy poll", frames_per_call
     for how in hows:
         yield f"l2fwd {how} zero-copy, unaligned chunks", l2fwd, how, "zero-copy", False, *UNALIGNED
+        yield f"txonly {how} zero-copy, by poll() alone", poll_alone, how
         yield f"rxdrop {how} zero-copy, two queues on two CPUs", two_cores, how
         yield f"l2fwd {how} zero-copy, busy poll, interrupts deferred", l2fwd_deferred, how
         yield f"rxdrop {how} zero-copy, busy poll that stops and continues", suspended, how
