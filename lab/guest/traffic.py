@@ -179,9 +179,11 @@ def deferred(polls=2, timeout=200000):
                 for name in ("napi_defer_hard_irqs", "gro_flush_timeout")]
     for file, value in zip(settings, (polls, timeout)):
         file.write_text(str(value))
-    yield
-    for file in settings:
-        file.write_text("0")
+    try:
+        yield
+    finally:
+        for file in settings:
+            file.write_text("0")
 
 
 def l2fwd_deferred(how):
@@ -253,12 +255,13 @@ def poll_alone(how):
 
     In the latter mode, the drivers poll all the time if the fill ring does not fill the device ring.
     """
-    one_queue("eth1", SLOTS // 2)
     modes = [(ZEROCOPY, False), (ZEROCOPY | NEED_WAKEUP, False)]
     modes += [(flags, True) for flags, _ in modes if how == "attach"]
     for flags, inorder in modes:
         rings = ("fill", "rx", "tx") if inorder else ("fill", "completion", "rx", "tx")
         with contextlib.ExitStack() as stack:
+            stack.callback(one_queue, "eth1", RING)
+            one_queue("eth1", SLOTS // 2)
             if how == "xskmap":
                 stack.enter_context(xdp_bench("drop", "eth1"))
             xsk = Xsk("eth1", rings=rings, attach=how == "attach", inorder=inorder, flags=flags)
@@ -272,7 +275,6 @@ def poll_alone(how):
                 poll.poll(0)
                 eventually(f"frame {number}, flags {flags}, in order {inorder}",
                            lambda number=number: returned() == number)
-    one_queue("eth1", RING)
 
 
 def resets(how, copy, busy):
