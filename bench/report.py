@@ -256,9 +256,9 @@ def write_profiles(folder, head, found, keep):
         for cell, functions in found:
             if cell["contestant"] == contestant and not matrix.unusual(cell):
                 parts[f"{cell['nic']} {cell['workload']}"] = \
-                    "\n" + profile(functions, cell["packets"]).rstrip()
+                    profile(functions, cell["packets"]).rstrip()
         file.write_text(f"# Where the instructions go: {contestant}\n\n{head}"
-                        + "\n\n".join(f"## {name}\n{part}" for name, part in parts.items())
+                        + "\n\n".join(f"## {name}\n\n{part}" for name, part in parts.items())
                         + "\n")
 
 

@@ -361,6 +361,7 @@ class Results(unittest.TestCase):
         self.assertEqual([cell["insn_per_pkt"] for cell in result["cells"]], [100, 50])
         self.assertEqual([line for line in text.splitlines() if line[:3] == "## "],
                          ["## ixgbe rxdrop", "## ixgbe l2fwd"])
+        self.assertEqual(text.count("\n\n## ixgbe"), text.count("\n\n| insn/packet"))
         self.assertEqual((text.count("200.00"), text.count("50.00 ")), (0, 2))
         self.assertIn("* late", report.text(result))
 
