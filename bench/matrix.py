@@ -78,7 +78,7 @@ VARIATIONS = (
     *((("i40e",), "l2fwd", ("attach-inorder",), {"batch": batch}) for batch in (1, 8)),
     # No multiple of four, in which loops are unrolled
     (CHIPS, "l2fwd", ("base-xskmap", "patched-off", "attach", "all"), {"batch": 60}),
-    *((CHIPS, workload, THREE, {"batch": batch, "unaligned": True})
+    *((CHIPS, workload, CURVE[workload], {"batch": batch, "unaligned": True})
       for workload in CURVE for batch in (1, 8, 64)),
     *((CHIPS, workload, CURVE[workload], {"batch": batch, "wait": "poll"})
       for workload in ("rxdrop", "l2fwd") for batch in (1, 8, 64)),

@@ -55,7 +55,8 @@ def refusals(port, other):
         ksft_eq(xsk.recycled(), (-1, 0, OFF) + (0,) * 8)
         cases = [(errno.EXDEV, "do not share a umem", {}),
                  (errno.EOPNOTSUPP, "transmits in copy mode", {"flags": api.COPY}),
-                 (errno.EOPNOTSUPP, "unaligned chunks", {"umem": Umem(flags=api.UNALIGNED)}),
+                 (errno.EOPNOTSUPP, "does not support unaligned chunks",
+                  {"umem": Umem(flags=api.UNALIGNED)}),
                  (errno.EPROTOTYPE, "not have XDP_TX_INORDER",
                   {"inorder": False, "rings": RINGS + ("completion",)}),
                  (errno.EINVAL, "no Tx ring", {"rings": ("fill", "rx", "completion")}),
@@ -65,7 +66,8 @@ def refusals(port, other):
                           {"flags": api.ZEROCOPY | api.USE_SG}))
         for number, why, options in cases:
             with pair((other,), **options) as (second,), refused(number, why):
-                second.recycle(xsk if number == errno.EXDEV else second)
+                second.recycle(xsk if number == errno.EXDEV else second,
+                               api.CHECK * (why == "does not support unaligned chunks"))
 
 
 def neighbours(port):

@@ -36,6 +36,8 @@ ADDRESS, PEER_ADDRESS = "192.0.2.2/24", "192.0.2.1"
 RING, FRAMES = 4096, 4000
 SO_BUSY_POLL, SO_PREFER_BUSY_POLL, SO_BUSY_POLL_BUDGET = 46, 69, 70
 UNALIGNED = "--unaligned", "--frame-size=3000"  # chunks that cross pages
+MULTI_BUFFER = {"": ("--frame-size=2048",), ", unaligned chunks": ("--unaligned", "--frame-size=2100"),
+                ", busy poll": ("--frame-size=2048", "-B")}
 SWITCHES = int(os.environ.get("SWITCHES") or 200)
 PORT, OTHER = 1, 2  # of the generator, and another one that may send its frames
 # Action, port that sends the frames, their number, options of xdp-bench
@@ -144,6 +146,17 @@ def l2fwd(how, copy, busy, *options):
         result = stop_forwarding(socket)
     assert result["rx_packets"] == result["tx_packets"] == FRAMES, result
     check_how(result, how, copy)
+
+
+def multi_buffer(how, *options):
+    """Frames of one and of two buffers are sent back by a socket."""
+    socket = start_and_wait("eth1", "-l", "--frags", *options, *xdpsock_args(how, "zero-copy", False))
+    links_up("eth1")
+    with all_returned():
+        nicsim.generate(PORT, FRAMES)
+        result = stop_forwarding(socket)
+    assert result["rx_packets"] == result["tx_packets"] > FRAMES, result
+    check_how(result, how, "zero-copy")
 
 
 def two_cores(how):
@@ -342,8 +355,13 @@ def tests(hows):
         yield "txonly in order, a small ring", small_ring
         yield "an invalid descriptor between valid ones", invalid_descriptor
         yield "frames per system call of a busy poll", frames_per_call
+        yield ("l2fwd all zero-copy, unaligned chunks", l2fwd, "attach", "zero-copy", False, *UNALIGNED,
+               "--inorder", "--recycle")
     for how in hows:
         yield f"l2fwd {how} zero-copy, unaligned chunks", l2fwd, how, "zero-copy", False, *UNALIGNED
+        if sys.argv[1] == "i40e":
+            for name, options in MULTI_BUFFER.items():
+                yield f"l2fwd {how} zero-copy, multi-buffer{name}", multi_buffer, how, *options
         yield f"txonly {how} zero-copy, by poll() alone", poll_alone, how
         yield f"rxdrop {how} zero-copy, two queues on two CPUs", two_cores, how
         yield f"l2fwd {how} zero-copy, busy poll, interrupts deferred", l2fwd_deferred, how

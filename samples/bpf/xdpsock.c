@@ -170,6 +170,22 @@ move_row(struct xdp_desc *to, const struct xdp_desc *from, __u32 n,
 	}
 }
 
+/* The same for buffers of packets, of which the first one has the MACs */
+static void move_frags(struct xsk_port *port, struct xdp_desc *to,
+		       const struct xdp_desc *from, __u32 n, bool swap)
+{
+	bool in_packet = port->in_packet;
+
+	for (__u32 i = 0; i < n; i++) {
+		if (swap && !in_packet)
+			frame_swap_macs(xsk_umem__get_data(port->area,
+				xsk_umem__add_offset_to_addr(from[i].addr)));
+		in_packet = from[i].options & XDP_PKT_CONTD;
+		to[i] = from[i];
+	}
+	port->in_packet = in_packet;
+}
+
 /* Inline, to specialize the loop for @swap */
 static __always_inline __u32
 received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
@@ -190,7 +206,9 @@ received_to_tx(struct xsk_port *port, __u32 budget, bool swap)
 		row = at_most(row, n - done);
 		dst = xsk_ring_prod__tx_desc(&out->tx, to + done);
 		src = xsk_ring_cons__rx_desc(&port->rx, from + done);
-		if (swap && port->opts->unaligned)
+		if (port->opts->frags)
+			move_frags(port, dst, src, row, swap);
+		else if (swap && port->opts->unaligned)
 			move_row(dst, src, row, port->area, true, true);
 		else
 			move_row(dst, src, row, port->area, swap, false);

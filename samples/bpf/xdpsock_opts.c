@@ -23,6 +23,7 @@ enum {
 	KEY_FORCE,
 	KEY_INORDER,
 	KEY_RECYCLE,
+	KEY_FRAGS,
 	KEY_FWD,
 	KEY_QUEUES,
 	KEY_RING_SIZE,
@@ -99,6 +100,9 @@ static const struct opt_spec specs[] = {
 	       "bytes per frame of the umem"),
 	CHOICE('u', "unaligned", unaligned, 1,
 	       "umem of huge pages with unaligned frames"),
+	CHOICE(KEY_FRAGS, "frags", frags, 1,
+	       "multi-buffer packets (XDP_USE_SG): counts and\n"
+	       "batch are of buffers"),
 	NUMBER('s', "tx-pkt-size", packet_size, 64, 65536,
 	       "txonly: bytes per packet, with FCS"),
 	NUMBER('C', "tx-pkt-count", packets, 0, UINT_MAX,
@@ -288,6 +292,8 @@ static int check(const struct xdpsock_opts *opts)
 	if (opts->recycle && opts->bench != BENCH_L2FWD &&
 	    opts->bench != BENCH_FWD)
 		return mistake("--recycle is valid for %s only", "l2fwd and fwd");
+	if (opts->recycle && opts->frags)
+		return mistake("--recycle cannot be used with %s", "--frags");
 	if (opts->inorder && opts->frames < opts->ring_size)
 		return mistake("--inorder needs at least as many %s as --ring-size",
 			       "--frames");

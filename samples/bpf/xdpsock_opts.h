@@ -37,6 +37,7 @@ struct xdpsock_opts {
 	unsigned int frames;
 	unsigned int frame_size;
 	unsigned int unaligned;
+	unsigned int frags;
 	unsigned int packet_size;	/* as on the wire, with FCS */
 	unsigned int packets;		/* 0: no limit */
 	unsigned int interval;

@@ -182,6 +182,8 @@ static int libxdp_open(struct xsk_port *port, enum xdpsock_mode mode)
 		config.bind_flags |= XDP_COPY;
 	if (!opts->no_need_wakeup)
 		config.bind_flags |= XDP_USE_NEED_WAKEUP;
+	if (opts->frags)
+		config.bind_flags |= XDP_USE_SG;
 	return xsk_socket__create_shared(&port->xsk, port->interface,
 					 port->queue, port->ports->umem,
 					 port->has_rx ? &port->rx : NULL,

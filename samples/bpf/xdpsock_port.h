@@ -50,6 +50,7 @@ struct xsk_port {
 
 	bool has_rx;
 	bool has_tx;
+	bool in_packet;		/* the last buffer was not that of its end */
 	bool inorder;		/* Tx completes via the ring's consumer */
 	bool recycle;		/* Tx chunks return to the peer's Rx queue */
 	bool wake_always;	/* no need_wakeup flag: always kick Tx */
