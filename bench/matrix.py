@@ -48,6 +48,9 @@ COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024
           "frames": 4096, "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000,
           "unaligned": False, "wait": "busy", "caches": False, "environment": {}}
 # The defaults that VARIATIONS may change
+# Bytes of a frame in a chunk of 4096 of a socket with XDP_USE_SG on i40e: without headroom and the
+# room of struct skb_shared_info, in units of the device
+BUFFER = 3456
 SIZES = ("cores", "queues", "mode", "frame", "batch", "frames", "ring", "unaligned",
          "wait")
 # Flows of the generator: with one queue, with several
@@ -58,6 +61,7 @@ THREE = ("base-xskmap", "patched-off", "attach")
 SENDING = ("base-xskmap", "attach", "attach-inorder")
 FORWARDING = (*SENDING, "all")
 COPY = {"program": "veth", "descriptors": 8192, "frames": 16384, "packets": 30000}
+JUMBO = 9018
 # Packets per round of the curve; the usual cells are 64
 ROUNDS = (1, 2, 4, 8, 16, 32, 256)
 CURVE = {"rxdrop": ("base-xskmap", "patched-off", "attach"),
@@ -86,6 +90,9 @@ VARIATIONS = (
       for workload in ("rxdrop", "l2fwd") for batch in (1, 8)),
     (("i40e",), "l2fwd", FORWARDING, {"frame": 1518}),
     (("i40e",), "l2fwd", FORWARDING, {"frame": "imix"}),
+    # Three buffers per frame. libxdp's program does not support them at this MTU
+    *((("i40e",), workload, ("attach", "attach-inorder"), {"frame": JUMBO, "batch": batch})
+      for workload in ("rxdrop", "l2fwd") for batch in (8, 64)),
     *((("i40e",), workload, contestants, {"frames": frames, "caches": True})
       for frames in (16384, 65536)
       for workload, contestants in (("rxdrop", TWO), ("l2fwd", FORWARDING))),
@@ -120,10 +127,16 @@ SMALL = ((("patched-off", "attach"), ("rxdrop", "l2fwd"), CHIPS),
 SUBSETS = {"quick": QUICK, "small": SMALL}
 
 
+def buffers(found):
+    """Return the number of chunks per frame. The CRC, 4 bytes of the frame, is not in memory."""
+    frame = found["frame"]
+    return 1 if frame == "imix" or frame <= 1518 else -(-(frame - 4) // BUFFER)
+
+
 def paced(found):
     """Return whether a cell has rounds of exactly N frames, which the generator hands over."""
     return (found["program"] in ("xdpsock", "af_xdp") and found["workload"] in ("rxdrop", "l2fwd")
-            and size(found, "cores") == size(found, "queues") == 1)
+            and size(found, "cores") == size(found, "queues") == found["buffers"] == 1)
 
 
 def cell(nic, contestant, workload, **changes):
@@ -131,6 +144,7 @@ def cell(nic, contestant, workload, **changes):
     ports, divisor = WORKLOADS[workload]
     found = {**COMMON, "nic": nic, "ports": NICS[nic][:ports], "workload": workload,
              "contestant": contestant, **CONTESTANTS[contestant], **changes}
+    found["buffers"] = buffers(found)
     found["paced"] = paced(found)
     # The patched kernel polls twice, too, if a budget below 64 is used up
     twice = found["kernel"] == "base" or found["batch"] < 64

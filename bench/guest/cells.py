@@ -77,6 +77,8 @@ class Kernel:
             shell(f"ethtool -L {name} combined {cell['queues']}; "
                   f"ethtool -G {name} rx {cell['descriptors']} tx {cell['descriptors']}; "
                   f"ip link set {name} promisc on up")
+            if cell["buffers"] > 1:
+                shell(f"ip link set {name} mtu {cell['frame'] - 18}")
             if cell["cores"] == 1 and cell["wait"] == "busy":
                 shell(f"echo 2 > /sys/class/net/{name}/napi_defer_hard_irqs; "
                       f"echo {200000 * cell['queues']} > /sys/class/net/{name}/gro_flush_timeout")
@@ -108,6 +110,8 @@ class Xdpsock(Kernel):
         cell = self.cell
         options = [f"--interface={name}" for name in self.interfaces]
         batch = max(64, cell["batch"]) if cell["paced"] else cell["batch"]
+        if cell["buffers"] > 1:  # xdpsock counts buffers. It is to empty its Rx ring in each round
+            batch *= 2 * cell["buffers"]
         if cell["unaligned"]:
             Path("/proc/sys/vm/nr_hugepages").write_text("160")
         frames = cell["frames"] * cell["queues"] * len(self.interfaces)
@@ -139,6 +143,8 @@ class Xdpsock(Kernel):
     def modes(self):
         """Return the options for the mode of the socket."""
         chunks = ["--unaligned"] if self.cell["unaligned"] else []
+        if self.cell["buffers"] > 1:
+            chunks.append("--frags")
         if self.cell["wait"] == "poll":
             return [*INTERRUPTS, *chunks, "--poll"]
         if self.cell["cores"] > 1:
