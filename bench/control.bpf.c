@@ -49,4 +49,11 @@ int control_redirect(struct xdp_md *ctx)
 	return swap_macs(ctx) ? bpf_redirect_map(&control_ports, 0, 0) : XDP_DROP;
 }
 
+/* In front of an attached socket */
+SEC("xdp_pass")
+int control_pass(struct xdp_md *ctx)
+{
+	return XDP_PASS;
+}
+
 char control_license[] SEC("license") = "GPL";

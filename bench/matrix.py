@@ -22,6 +22,9 @@ CONTESTANTS = {
     "patched-off": {**XDPSOCK, "kernel": "patched"},
     "attach": ATTACH,
     "attach-inorder": {**ATTACH, "options": (*ATTACH["options"], "--inorder")},
+    # Behind the smallest program, of bench/control.bpf.c
+    "attach-pass": {**ATTACH, "options": (*ATTACH["options"], "--pass"), "regular": "xdp_pass",
+                    "workloads": ("rxdrop", "l2fwd"), "nics": CHIPS},
     "all": {**ATTACH, "options": (*ATTACH["options"], "--inorder", "--recycle"),
             "workloads": ("l2fwd", "fwd")},
     "dpdk-af_xdp": {**AF_XDP, "kernel": "base"},
@@ -46,7 +49,8 @@ WORKLOADS = {"rxdrop": (1, 1), "l2fwd": (1, 2), "txonly": (1, 1), "fwd": (2, 2),
 # and unless "ring" is set of the socket rings; "frames" is the number of chunks of the umem
 COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "ring": None,
           "frames": 4096, "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000,
-          "unaligned": False, "wait": "busy", "caches": False, "environment": {}}
+          "unaligned": False, "wait": "busy", "caches": False, "environment": {},
+          "regular": None}
 # The defaults that VARIATIONS may change
 # Bytes of a frame in a chunk of 4096 of a socket with XDP_USE_SG on i40e: without headroom and the
 # room of struct skb_shared_info, in units of the device
@@ -76,7 +80,7 @@ VARIATIONS = (
     *((chips, workload, ("dpdk-vector",), {"batch": batch})
       for chips, rounds in ((CHIPS, (4, 8, 16, 32)), (("ixgbe",), (256,)))
       for workload in CURVE for batch in rounds),
-    *((CHIPS, workload, ("base-bare",), {"batch": batch})
+    *((CHIPS, workload, ("base-bare", "attach-pass"), {"batch": batch})
       for workload in ("rxdrop", "l2fwd") for batch in (1, 8)),
     # For bench/ablation
     *((("i40e",), "l2fwd", ("attach-inorder",), {"batch": batch}) for batch in (1, 8)),

@@ -60,6 +60,16 @@ def online(number):
             file.write_text(str(int(cpu < number)))
 
 
+def attach(interface, section):
+    """Attach a program of bench/control.bpf.c."""
+    shell(f"ip link set dev {interface} xdpdrv obj /out/bench/control.bpf.o sec {section}")
+
+
+def detach(interface):
+    """Detach it."""
+    shell(f"ip link set dev {interface} xdpdrv off")
+
+
 class Kernel:
     """The interfaces with their Linux drivers."""
 
@@ -103,6 +113,9 @@ class Xdpsock(Kernel):
 
     def __init__(self, cell):
         super().__init__(cell)
+        if cell["regular"]:
+            for name in self.interfaces:
+                attach(name, cell["regular"])
         self.start()
 
     def start(self):
@@ -164,6 +177,9 @@ class Xdpsock(Kernel):
 
     def end(self):
         said = self.stop()
+        if self.cell["regular"]:
+            for name in self.interfaces:
+                detach(name)
         super().end()
         return said
 
@@ -209,8 +225,7 @@ class Control(Kernel):
     def __init__(self, cell):
         super().__init__(cell)
         name = self.interfaces[0]
-        shell(f"ip link set dev {name} xdpdrv obj /out/bench/control.bpf.o "
-              f"sec {cell['workload']}")
+        attach(name, cell["workload"])
         if cell["workload"] == "xdp_redirect":
             index = int(Path(f"/sys/class/net/{name}/ifindex").read_text()).to_bytes(4, "little")
             shell("bpftool map update name control_ports key 0 0 0 0 value "
@@ -223,7 +238,7 @@ class Control(Kernel):
 
     def end(self):
         """Detach the program."""
-        shell(f"ip link set dev {self.interfaces[0]} xdpdrv off")
+        detach(self.interfaces[0])
         super().end()
 
 

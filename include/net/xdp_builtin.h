@@ -44,6 +44,19 @@ static inline bool xsk_is_builtin(const struct bpf_prog *prog)
 	return prog && prog == READ_ONCE(xsk_builtin_prog);
 }
 
+/**
+ * struct xdp_pass_progs - kernel programs that give sockets what a regular
+ *	program passes
+ * @wrapper: for XDP_MODE_SKB and XDP_MODE_DRV, and for regular programs without
+ *	and with support of multi-buffer packets: calls @inner of struct
+ *	xdp_builtin of that kind, and returns XDP_ABORTED if there is none
+ * @beside: runs in generic mode, after a native regular program
+ */
+struct xdp_pass_progs {
+	struct bpf_prog *wrapper[2][2];
+	struct bpf_prog *beside;
+};
+
 #else
 
 static inline bool xsk_is_builtin(const struct bpf_prog *prog)
@@ -59,5 +72,9 @@ int xdp_builtin_get(struct net_device *dev, struct bpf_prog *prog,
 void xdp_builtin_pin(struct net_device *dev);
 void xdp_builtin_put(struct net_device *dev, bool fallback);
 struct bpf_prog *xdp_builtin_regular(struct net_device *dev);
+
+int xdp_pass_get(struct net_device *dev, const struct xdp_pass_progs *progs,
+		 struct netlink_ext_ack *extack);
+void xdp_pass_put(struct net_device *dev);
 
 #endif /* _NET_XDP_BUILTIN_H */

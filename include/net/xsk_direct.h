@@ -30,8 +30,8 @@ struct xdp_sock;
  *   xsk_refill()		see xsk_refill.h
  *   xsk_direct_end()		once: publishes rings and wakes up the socket
  *
- * All but single-buffer packets go through BPF; after xsk_direct_end(), any
- * number of packets may do so.
+ * Packets that cannot be delivered go through BPF after xsk_direct_end(): of a
+ * socket without XDP_USE_SG all multi-buffer packets.
  */
 
 /**
@@ -52,17 +52,36 @@ struct xsk_direct {
 	u32 max_len;
 };
 
+/**
+ * struct xsk_direct_packets - additional state for a socket with XDP_USE_SG
+ * @direct: state of the poll; counts the bytes of whole packets
+ * @packets: number of packets received; grows
+ * @partial: number of descriptors read since the end of the last packet
+ * @partial_bytes: number of their bytes
+ */
+struct xsk_direct_packets {
+	struct xsk_direct *direct;
+	u32 packets;
+	u32 partial;
+	u32 partial_bytes;
+};
+
 /*
- * Returns the length of the packet at @index, and its buffer, which is one of
- * the pool; 0 if there is no complete single-buffer packet of at most @max_len
- * bytes
+ * Returns the length of the buffer at @index, the entry of the software ring,
+ * and whether it is the last buffer of the packet; 0 if the descriptor is not
+ * written back, is not that of a packet, or has more than @max_len bytes
  */
 typedef u64 (*xsk_direct_read_t)(void *desc, void *bufs, size_t index,
-				 u64 max_len, struct xdp_buff **xdp);
+				 u64 max_len, u64 *entry, bool *eop);
 
 /* xsk_direct_read() of a driver */
 typedef u32 (*xsk_direct_span_t)(struct xsk_direct *direct,
 				 const struct xsk_rx_ring *ring, size_t count);
+
+/* xsk_direct_read_packets() of a driver */
+typedef u32 (*xsk_direct_packets_t)(struct xsk_direct_packets *state,
+				    const struct xsk_rx_ring *ring,
+				    size_t count);
 
 #ifdef CONFIG_XDP_SOCKETS
 
@@ -70,15 +89,19 @@ bool xsk_direct_begin(struct xsk_direct *direct, const struct bpf_prog *prog,
 		      const struct xdp_rxq_info *rxq,
 		      struct xsk_buff_pool *pool, u32 budget);
 void xsk_direct_commit(struct xsk_direct *direct, u32 count);
+void xsk_direct_aim_all(struct xsk_direct *direct);
+void xsk_direct_rewind(struct xsk_direct *direct, struct xsk_rx_ring *ring,
+		       u32 count);
 void xsk_direct_end(struct xsk_direct *direct);
 
 static_assert(offsetof(struct xdp_desc, options) ==
 	      offsetof(struct xdp_desc, len) + sizeof(u32));
 
-/* The length and no options, in one store */
-static inline void xsk_direct_set_len(struct xdp_desc *desc, u32 len)
+/* Length and options in one store */
+static inline void xsk_direct_set_len(struct xdp_desc *desc, u32 len,
+				      u32 options)
 {
-	u64 word = len;
+	u64 word = len | (u64)options << 32;
 
 	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
 		word = rol64(word, 32);
@@ -87,18 +110,24 @@ static inline void xsk_direct_set_len(struct xdp_desc *desc, u32 len)
 
 /**
  * xsk_direct_init() - prepare for xsk_direct_addr()
- * @pool: a new pool
+ * @pool: a pool that is mapped for DMA
  *
- * Leaves out a pool of unaligned chunks, whose buffers are in no order, and all
- * pools if the size of a buffer is no power of two, which is possible with
- * cache lines of less than 64 bytes: their packets go through BPF.
+ * Leaves out a pool of unaligned chunks that need DMA syncs, which take a
+ * buffer, and all pools of aligned chunks if the size of a buffer is no power
+ * of two, which is possible with cache lines of less than 64 bytes: their
+ * packets go through BPF.
  */
 static inline void xsk_direct_init(struct xsk_buff_pool *pool)
 {
 	const size_t size = sizeof(*pool->heads);
 
 	BUILD_BUG_ON(SMP_CACHE_BYTES >= 64 && !is_power_of_2(size));
-	if (pool->unaligned || !is_power_of_2(size))
+	if (pool->unaligned) {
+		/* The entries are the addresses */
+		pool->direct_scale = !dma_dev_need_sync(pool->dev);
+		return;
+	}
+	if (!is_power_of_2(size))
 		return;
 
 	pool->direct_scale = pool->chunk_size / size;
@@ -106,13 +135,14 @@ static inline void xsk_direct_init(struct xsk_buff_pool *pool)
 			    pool->headroom - XDP_PACKET_HEADROOM;
 }
 
-/* Address of the data in the umem. Buffers are in the order of their chunks, so
- * that their addresses are sufficient: their memory is not accessed.
+/* Address of the packet for the socket. Buffers of aligned chunks are in the
+ * order of the chunks, so that their addresses are sufficient: their memory is
+ * not accessed.
  */
 static __always_inline u64 xsk_direct_addr(const struct xsk_buff_pool *pool,
-					   const struct xdp_buff *xdp)
+					   u64 entry)
 {
-	return (uintptr_t)xdp * pool->direct_scale - pool->direct_base;
+	return entry * pool->direct_scale - pool->direct_base;
 }
 
 /* Internal to xsk_direct_read(): what it keeps in registers */
@@ -131,16 +161,16 @@ static __always_inline bool
 xsk_direct_read_one(struct xsk_direct_regs *regs, size_t i,
 		    xsk_direct_read_t read)
 {
-	struct xdp_buff *xdp;
-	u64 len;
+	u64 len, entry;
+	bool eop;
 
 	len = read(regs->dev_desc, regs->bufs, regs->next + i, regs->max_len,
-		   &xdp);
-	if (!len)
+		   &entry, &eop);
+	if (!len || !eop)
 		return false;
 
-	regs->desc[i].addr = xsk_direct_addr(regs->pool, xdp);
-	xsk_direct_set_len(&regs->desc[i], len);
+	regs->desc[i].addr = xsk_direct_addr(regs->pool, entry);
+	xsk_direct_set_len(&regs->desc[i], len, 0);
 	regs->bytes += len;
 	return true;
 }
@@ -214,23 +244,117 @@ static __always_inline u32 xsk_direct_read(struct xsk_direct *direct,
 }
 
 /**
+ * xsk_direct_read_packets() - deliver contiguous buffers
+ * @state: state of the poll
+ * @ring: the Rx ring
+ * @count: number of contiguous descriptors and free Rx ring entries
+ * @read: inlined; reads one descriptor
+ *
+ * As xsk_direct_read(), for a socket with XDP_USE_SG.
+ *
+ * Return: number of descriptors read; less than @count if the next one is not
+ * written back, or not a buffer of a packet
+ */
+static __always_inline u32
+xsk_direct_read_packets(struct xsk_direct_packets *state,
+			const struct xsk_rx_ring *ring, size_t count,
+			xsk_direct_read_t read)
+{
+	struct xsk_direct *direct = state->direct;
+	struct xsk_direct_regs regs = {
+		.desc = direct->desc,
+		.pool = ring->pool,
+		.dev_desc = ring->desc,
+		.bufs = ring->bufs,
+		.next = ring->next_to_clean,
+		.max_len = direct->max_len,
+	};
+	u32 bytes = state->partial_bytes, packets = 0;
+	u64 len, entry;
+	size_t i, end;
+	bool eop;
+
+	/* Index behind the last packet; wraps around if it is an earlier one */
+	end = 0 - (size_t)state->partial;
+	for (i = 0; i < count; i++) {
+		len = read(regs.dev_desc, regs.bufs, regs.next + i,
+			   regs.max_len, &entry, &eop);
+		if (!len)
+			break;
+
+		regs.desc[i].addr = xsk_direct_addr(regs.pool, entry);
+		xsk_direct_set_len(&regs.desc[i], len, eop ? 0 : XDP_PKT_CONTD);
+		bytes += len;
+		if (eop) {
+			regs.bytes += bytes;
+			bytes = 0;
+			packets++;
+			end = i + 1;
+		}
+	}
+
+	direct->bytes += regs.bytes;
+	state->packets += packets;
+	state->partial = i - end;
+	state->partial_bytes = bytes;
+	return i;
+}
+
+/* Internal to xsk_direct_receive(): for a socket with XDP_USE_SG. The rest of
+ * a packet may be behind the end of a ring, or not be there yet.
+ */
+static __always_inline u32
+xsk_direct_receive_packets(struct xsk_direct *direct, struct xsk_rx_ring *ring,
+			   u32 budget, u32 *stop, xsk_direct_packets_t span)
+{
+	struct xsk_direct_packets state = { .direct = direct };
+	u32 count, got;
+
+	xsk_direct_aim_all(direct);
+	do {
+		count = min3(budget - state.packets, direct->span,
+			     ring->count - ring->next_to_clean);
+		got = span(&state, ring, count);
+		/* As in xsk_direct_receive() */
+		dma_rmb();
+		xsk_direct_commit(direct, got);
+		ring->next_to_clean += got;
+		if (ring->next_to_clean == ring->count)
+			ring->next_to_clean = 0;
+	} while (got && got == count && state.packets < budget);
+
+	*stop = ring->next_to_clean;
+	if (state.partial)
+		xsk_direct_rewind(direct, ring, state.partial);
+	return state.packets;
+}
+
+/**
  * xsk_direct_receive() - deliver packets
  * @direct: state of the poll
  * @ring: the Rx ring, with the pool of xsk_direct_begin(); next_to_clean
  *	advances
  * @budget: maximum number of packets
+ * @stop: receives the index of the descriptor behind the last one that was read
  * @span: the driver's xsk_direct_read()
+ * @packets: the driver's xsk_direct_read_packets(), or NULL if it does not
+ *	support XDP_USE_SG
  *
- * Return: number of packets delivered; less than @budget if there are no more,
- * if the next one is not a single-buffer packet, or if the socket's ring is
- * full
+ * Return: number of packets delivered; less than @budget if the descriptor at
+ * @stop is not written back, if it cannot be delivered, or if the socket's ring
+ * is full
  */
 static __always_inline u32 xsk_direct_receive(struct xsk_direct *direct,
 					      struct xsk_rx_ring *ring,
-					      u32 budget,
-					      xsk_direct_span_t span)
+					      u32 budget, u32 *stop,
+					      xsk_direct_span_t span,
+					      xsk_direct_packets_t packets)
 {
 	u32 count, got, done = 0;
+
+	if (packets && unlikely(direct->xs->sg))
+		return xsk_direct_receive_packets(direct, ring, budget, stop,
+						  packets);
 
 	while (done < budget) {
 		count = min3(budget - done, direct->span,
@@ -249,6 +373,7 @@ static __always_inline u32 xsk_direct_receive(struct xsk_direct *direct,
 			break;
 	}
 
+	*stop = ring->next_to_clean;
 	return done;
 }
 
@@ -273,9 +398,17 @@ static inline u32 xsk_direct_read(struct xsk_direct *direct,
 	return 0;
 }
 
+static inline u32 xsk_direct_read_packets(struct xsk_direct_packets *state,
+					  const struct xsk_rx_ring *ring,
+					  size_t count, xsk_direct_read_t read)
+{
+	return 0;
+}
+
 static inline u32 xsk_direct_receive(struct xsk_direct *direct,
 				     struct xsk_rx_ring *ring, u32 budget,
-				     xsk_direct_span_t span)
+				     u32 *stop, xsk_direct_span_t span,
+				     xsk_direct_packets_t packets)
 {
 	return 0;
 }

@@ -7,11 +7,12 @@
 #include <linux/rcupdate.h>
 #include <linux/types.h>
 #include <net/xdp_sock_drv.h>
+#include <net/xsk_rx_entry.h>
 
 struct xsk_recycle;
 
 /* Maximum number of buffers in a span without addresses */
-#define XSK_REFILL_BUFFS	16
+#define XSK_REFILL_BUFFS_MAX	16
 
 /*
  * Refill of a zero-copy Rx ring: contiguous addresses of the fill ring, or of
@@ -25,7 +26,7 @@ struct xsk_recycle;
  * struct xsk_rx_ring - Rx ring of a device, on the stack of its poll
  * @pool: the pool
  * @desc: the descriptors
- * @bufs: the driver's software ring
+ * @bufs: the driver's software ring, see xsk_rx_entry.h
  * @count: number of descriptors
  * @next_to_use: index of the next descriptor to post
  * @next_to_clean: index of the next descriptor to receive
@@ -40,26 +41,40 @@ struct xsk_rx_ring {
 };
 
 /**
+ * enum xsk_refill_kind - how chunks are posted
+ * @XSK_REFILL_USER: addresses in the fill ring, where user space can write
+ * @XSK_REFILL_RECORDED: addresses of a Tx queue, which were validated
+ * @XSK_REFILL_CHECK: each address needs xsk_refill_take()
+ * @XSK_REFILL_UNALIGNED: addresses of unaligned chunks
+ * @XSK_REFILL_BUFFS: buffers of xsk_refill_buffs()
+ */
+enum xsk_refill_kind {
+	XSK_REFILL_USER,
+	XSK_REFILL_RECORDED,
+	XSK_REFILL_CHECK,
+	XSK_REFILL_UNALIGNED,
+	XSK_REFILL_BUFFS,
+};
+
+/**
  * struct xsk_refill_span - contiguous addresses to post
- * @addrs: the first address; NULL: take buffers of xsk_refill_buffs()
- * @count: number of addresses
- * @user: in the fill ring, where user space can write
- * @slow: each address needs xsk_refill_take()
+ * @addrs: the first address
+ * @count: number of addresses, or of buffers
+ * @kind: how to post them
  * @last: there are no more chunks behind it
  * @recycle: the Tx queue that they come from; NULL for the fill ring
  */
 struct xsk_refill_span {
 	const u64 *addrs;
 	u32 count;
-	bool user;
-	bool slow;
+	enum xsk_refill_kind kind;
 	bool last;
 	struct xsk_recycle *recycle;
 };
 
 /* Writes descriptor and software ring entry @index, for a whole buffer */
 typedef void (*xsk_refill_write_t)(void *desc, void *bufs, size_t index,
-				   struct xdp_buff *xdp, dma_addr_t dma);
+				   u64 entry, dma_addr_t dma);
 
 /* xsk_refill_post() of a driver */
 typedef u32 (*xsk_refill_post_t)(const struct xsk_refill_span *span,
@@ -148,10 +163,11 @@ static inline bool xsk_refill_idle(struct xsk_buff_pool *pool, u32 left,
 	return xsk_refill_starved(pool);
 }
 
-/* Internal to xsk_refill_post(): each address needs a call */
+/* Internal to xsk_refill_post(): a call for each address */
 static __always_inline size_t
-__xsk_refill_post_slow(const struct xsk_refill_span *span,
-		       const struct xsk_rx_ring *ring, xsk_refill_write_t write)
+__xsk_refill_post_check(const struct xsk_refill_span *span,
+			const struct xsk_rx_ring *ring,
+			xsk_refill_write_t write)
 {
 	size_t next = ring->next_to_use;
 	struct xdp_buff_xsk *xskb;
@@ -160,8 +176,8 @@ __xsk_refill_post_slow(const struct xsk_refill_span *span,
 	for (i = 0; i < span->count; i++) {
 		xskb = xsk_refill_take(ring->pool, span, i);
 		if (xskb)
-			write(ring->desc, ring->bufs, next++, &xskb->xdp,
-			      xskb->dma);
+			write(ring->desc, ring->bufs, next++,
+			      xsk_rx_entry(&xskb->xdp), xskb->dma);
 	}
 	return next - ring->next_to_use;
 }
@@ -172,12 +188,13 @@ __xsk_refill_post_buffs(const struct xsk_refill_span *span,
 			const struct xsk_rx_ring *ring,
 			xsk_refill_write_t write)
 {
-	struct xdp_buff *buffs[XSK_REFILL_BUFFS];
+	struct xdp_buff *buffs[XSK_REFILL_BUFFS_MAX];
 	size_t next = ring->next_to_use;
 	u32 i, got = xsk_refill_buffs(ring->pool, buffs, span->count);
 
 	for (i = 0; i < got; i++)
-		write(ring->desc, ring->bufs, next + i, buffs[i],
+		write(ring->desc, ring->bufs, next + i,
+		      xsk_rx_put(ring->pool, buffs[i]),
 		      xsk_buff_xdp_get_dma(buffs[i]));
 	return got;
 }
@@ -189,42 +206,73 @@ struct xsk_refill_regs {
 	struct xdp_buff_xsk *heads;
 	const dma_addr_t *dma;
 	u32 shift;
+	u32 headroom;
+	u32 last;
+	u64 limit;
+	u64 offset;
 	void *desc;
 	void *bufs;
 	size_t next;
 };
 
+/* Internal to xsk_refill_post(): returns false if address @i is invalid, as in
+ * xp_check_unaligned(). A chunk is on two pages at most.
+ */
+static __always_inline bool
+xsk_refill_post_unaligned(const struct xsk_refill_regs *regs, size_t i,
+			  xsk_refill_write_t write)
+{
+	/* User space can change it at any time: read it once */
+	const u64 addr = xp_unaligned_extract_addr(READ_ONCE(regs->addrs[i]));
+	dma_addr_t dma;
+
+	if (unlikely(addr > regs->limit))
+		return false;
+
+	dma = regs->dma[addr >> PAGE_SHIFT];
+	if (unlikely(dma != regs->dma[(addr + regs->last) >> PAGE_SHIFT]))
+		return false;
+
+	write(regs->desc, regs->bufs, regs->next + i, addr + regs->offset,
+	      addr + dma + regs->headroom);
+	return true;
+}
+
 /* Internal to xsk_refill_post(): returns false if address @i is invalid */
 static __always_inline bool
 xsk_refill_post_one(const struct xsk_refill_regs *regs, size_t i,
-		    xsk_refill_write_t write, bool user)
+		    xsk_refill_write_t write, enum xsk_refill_kind kind)
 {
-	/* User space can change it at any time: read it once */
-	const u64 addr = READ_ONCE(regs->addrs[i]);
 	size_t chunk;
+	u64 addr;
 
-	if (user && unlikely(addr >= regs->addrs_cnt))
+	if (kind == XSK_REFILL_UNALIGNED)
+		return xsk_refill_post_unaligned(regs, i, write);
+
+	/* User space can change it at any time: read it once */
+	addr = READ_ONCE(regs->addrs[i]);
+	if (kind == XSK_REFILL_USER && unlikely(addr >= regs->addrs_cnt))
 		return false;
 
 	/* The memory of the buffer is not accessed */
 	chunk = addr >> regs->shift;
-	write(regs->desc, regs->bufs, regs->next + i, &regs->heads[chunk].xdp,
-	      regs->dma[chunk]);
+	write(regs->desc, regs->bufs, regs->next + i,
+	      xsk_rx_entry(&regs->heads[chunk].xdp), regs->dma[chunk]);
 	return true;
 }
 
 /* Internal to xsk_refill_post(): returns the number of descriptors, at most 4 */
 static __always_inline size_t
 xsk_refill_post_four(const struct xsk_refill_regs *regs,
-		     xsk_refill_write_t write, bool user)
+		     xsk_refill_write_t write, enum xsk_refill_kind kind)
 {
-	if (!xsk_refill_post_one(regs, 0, write, user))
+	if (!xsk_refill_post_one(regs, 0, write, kind))
 		return 0;
-	if (!xsk_refill_post_one(regs, 1, write, user))
+	if (!xsk_refill_post_one(regs, 1, write, kind))
 		return 1;
-	if (!xsk_refill_post_one(regs, 2, write, user))
+	if (!xsk_refill_post_one(regs, 2, write, kind))
 		return 2;
-	return xsk_refill_post_one(regs, 3, write, user) ? 4 : 3;
+	return xsk_refill_post_one(regs, 3, write, kind) ? 4 : 3;
 }
 
 /* Internal to xsk_refill_post(): all addresses, four at a time, or the up to
@@ -234,16 +282,22 @@ xsk_refill_post_four(const struct xsk_refill_regs *regs,
 static __always_inline u32
 __xsk_refill_post(const struct xsk_refill_span *span,
 		  const struct xsk_rx_ring *ring, xsk_refill_write_t write,
-		  bool user, bool four)
+		  enum xsk_refill_kind kind, bool four)
 {
 	const size_t count = span->count;
 	const size_t from = four ? 0 : ALIGN_DOWN(count, 4);
+	const bool unaligned = kind == XSK_REFILL_UNALIGNED;
+	const struct xsk_buff_pool *pool = ring->pool;
 	struct xsk_refill_regs regs = {
 		.addrs = span->addrs + from,
-		.addrs_cnt = ring->pool->addrs_cnt,
-		.heads = ring->pool->heads,
-		.dma = ring->pool->chunk_dma,
-		.shift = ring->pool->chunk_shift,
+		.addrs_cnt = pool->addrs_cnt,
+		.heads = pool->heads,
+		.dma = unaligned ? pool->dma_offsets : pool->chunk_dma,
+		.shift = pool->chunk_shift,
+		.headroom = pool->headroom + XDP_PACKET_HEADROOM,
+		.last = pool->chunk_size - 1,
+		.limit = pool->addrs_cnt - pool->chunk_size,
+		.offset = xp_unaligned_offset(pool),
 		.desc = ring->desc,
 		.bufs = ring->bufs,
 		.next = ring->next_to_use + from,
@@ -252,8 +306,8 @@ __xsk_refill_post(const struct xsk_refill_span *span,
 	size_t got, step = four ? 4 : 1;
 
 	for (; regs.addrs != end; regs.addrs += step, regs.next += step) {
-		got = four ? xsk_refill_post_four(&regs, write, user) :
-			     xsk_refill_post_one(&regs, 0, write, user);
+		got = four ? xsk_refill_post_four(&regs, write, kind) :
+			     xsk_refill_post_one(&regs, 0, write, kind);
 		if (got < step) {
 			regs.addrs += got;
 			break;
@@ -262,21 +316,21 @@ __xsk_refill_post(const struct xsk_refill_span *span,
 	return regs.addrs - span->addrs;
 }
 
-/* Internal to xsk_refill_post(): one instance with @user, one without */
+/* Internal to xsk_refill_post(): one instance for each kind */
 static __always_inline u32
 xsk_refill_post_all(const struct xsk_refill_span *span,
 		    const struct xsk_rx_ring *ring, xsk_refill_write_t write,
-		    bool user)
+		    enum xsk_refill_kind kind)
 {
 	u32 done;
 
 	if (span->count >= 4) {
-		done = __xsk_refill_post(span, ring, write, user, true);
+		done = __xsk_refill_post(span, ring, write, kind, true);
 		if (done < ALIGN_DOWN(span->count, 4) ||
 		    IS_ALIGNED(span->count, 4))
 			return done;
 	}
-	return __xsk_refill_post(span, ring, write, user, false);
+	return __xsk_refill_post(span, ring, write, kind, false);
 }
 
 /**
@@ -286,18 +340,26 @@ xsk_refill_post_all(const struct xsk_refill_span *span,
  * @write: inlined; writes one descriptor
  *
  * Return: number of descriptors written; all before the first invalid address,
- * or, without addresses or of a slow span, all that are accepted
+ * or, for XSK_REFILL_CHECK and XSK_REFILL_BUFFS, all that are accepted
  */
 static __always_inline u32 xsk_refill_post(const struct xsk_refill_span *span,
 					   const struct xsk_rx_ring *ring,
 					   xsk_refill_write_t write)
 {
-	if (unlikely(!span->addrs))
+	switch (span->kind) {
+	case XSK_REFILL_USER:
+		return xsk_refill_post_all(span, ring, write, XSK_REFILL_USER);
+	case XSK_REFILL_RECORDED:
+		return xsk_refill_post_all(span, ring, write,
+					   XSK_REFILL_RECORDED);
+	case XSK_REFILL_UNALIGNED:
+		return xsk_refill_post_all(span, ring, write,
+					   XSK_REFILL_UNALIGNED);
+	case XSK_REFILL_CHECK:
+		return __xsk_refill_post_check(span, ring, write);
+	default:
 		return __xsk_refill_post_buffs(span, ring, write);
-	if (unlikely(span->slow))
-		return __xsk_refill_post_slow(span, ring, write);
-	return span->user ? xsk_refill_post_all(span, ring, write, true) :
-			    xsk_refill_post_all(span, ring, write, false);
+	}
 }
 
 /**

@@ -16,13 +16,15 @@
  * Zero-copy Tx in spans: contiguous descriptors in the Tx ring of the only
  * socket of a queue, whose addresses are recorded contiguously for completion,
  * are written to the device in one pass, without an intermediate copy. A driver
- * calls xsk_tx_spans() in each poll, with two functions that consist only of
- * xsk_tx_span_write_single() and xsk_tx_span_write(): not inlined, because a
- * loop needs all registers.
+ * calls xsk_tx_spans() in each poll, with functions that consist only of
+ * xsk_tx_span_write_single() and xsk_tx_span_write(), or of
+ * xsk_tx_span_write_any() if not xsk_tx_spans_are_simple(): not inlined, because
+ * a loop needs all registers.
  *
- * A descriptor that is invalid or has options ends a span. It is handled by
+ * A descriptor that is invalid or has options ends a span, other than those of a
+ * multi-buffer packet that is whole within it. It is handled by
  * xsk_tx_peek_desc() or xsk_tx_peek_release_desc_batch(), as are pools with
- * several Tx sockets, unaligned chunks, Tx metadata or DMA syncs.
+ * several Tx sockets, Tx metadata or DMA syncs.
  */
 
 /**
@@ -59,11 +61,13 @@ struct xsk_tx_span {
 	bool more;
 };
 
-/* Write descriptor @index of a device's ring, for a single-buffer packet */
+/* Write descriptor @index of a device's ring, for a buffer that is the last one
+ * of a packet if @eop
+ */
 typedef void (*xsk_tx_write_t)(void *desc, size_t index, dma_addr_t dma,
-			       u32 len);
+			       u32 len, bool eop);
 
-/* xsk_tx_span_write() or xsk_tx_span_write_single() of a driver */
+/* xsk_tx_span_write() of a driver, or one of its variants */
 typedef u32 (*xsk_tx_span_write_t)(const struct xsk_tx_span *span,
 				   struct xsk_tx_dev_ring *ring);
 
@@ -77,6 +81,20 @@ void xsk_tx_span_end(const struct xsk_tx_span *span, u32 sent);
 static inline bool xsk_tx_has_spans(const struct xsk_buff_pool *pool)
 {
 	return READ_ONCE(pool->tx_span_xs);
+}
+
+/* Whether all packets are single-buffer packets in aligned chunks: it does not
+ * change while the pool is bound
+ */
+static inline bool xsk_tx_spans_are_simple(const struct xsk_buff_pool *pool)
+{
+	return !pool->tx_span_any;
+}
+
+/* Whether multi-buffer packets are transmitted in spans, if they are whole */
+static inline bool xsk_tx_spans_have_packets(const struct xsk_buff_pool *pool)
+{
+	return xsk_tx_has_spans(pool) && pool->umem->flags & XDP_UMEM_SG_FLAG;
 }
 
 static_assert(offsetof(struct xdp_desc, options) ==
@@ -106,7 +124,7 @@ static __always_inline bool xsk_tx_desc_fits(u64 addr, u64 len, u64 chunks,
 /* Internal to xsk_tx_span_write(): what it keeps in registers */
 struct xsk_tx_span_regs {
 	const struct xdp_desc *desc;
-	const dma_addr_t *dma_pages;
+	const dma_addr_t *dma_offsets;
 	u64 addrs_cnt;
 	u64 chunks;
 	void *dev_desc;
@@ -124,7 +142,7 @@ xsk_tx_span_load(const struct xsk_tx_span *span,
 
 	return (struct xsk_tx_span_regs) {
 		.desc = span->desc + from,
-		.dma_pages = pool->dma_pages,
+		.dma_offsets = pool->dma_offsets,
 		.addrs_cnt = pool->addrs_cnt,
 		.chunks = pool->chunk_mask,
 		.dev_desc = ring->desc,
@@ -143,14 +161,13 @@ xsk_tx_span_write_one(struct xsk_tx_span_regs *regs, size_t i,
 	/* User space can change the descriptor at any time: read it once */
 	const u64 addr = READ_ONCE(regs->desc[i].addr);
 	const u64 len = xsk_tx_desc_len(&regs->desc[i]);
-	dma_addr_t dma;
 
 	if (unlikely(!xsk_tx_desc_fits(addr, len, regs->chunks,
 				       regs->addrs_cnt)))
 		return false;
 
-	dma = regs->dma_pages[addr >> PAGE_SHIFT] & ~XSK_NEXT_PG_CONTIG_MASK;
-	write(regs->dev_desc, regs->next + i, dma + (addr & ~PAGE_MASK), len);
+	write(regs->dev_desc, regs->next + i,
+	      regs->dma_offsets[addr >> PAGE_SHIFT] + addr, len, true);
 	if (record)
 		regs->done[i] = addr;
 	regs->bytes += len;
@@ -257,13 +274,105 @@ xsk_tx_span_write_single(const struct xsk_tx_span *span,
 	return done;
 }
 
+/* As xsk_tx_desc_fits(), for an unaligned chunk and an address with its offset
+ * added: a packet is at most as long as a chunk, on pages that are contiguous
+ * for the device. No sum overflows: @addr is a sum of 48 and 16 bits.
+ */
+static __always_inline bool
+xsk_tx_desc_fits_unaligned(const struct xsk_tx_span_regs *regs, u64 addr,
+			   u64 len, u64 chunk_size)
+{
+	const u64 last = addr + len - 1;
+
+	return len - 1 < chunk_size && last < regs->addrs_cnt &&
+	       regs->dma_offsets[addr >> PAGE_SHIFT] ==
+	       regs->dma_offsets[last >> PAGE_SHIFT];
+}
+
+/* Internal to xsk_tx_span_write_any(). @contd is the option of a further buffer
+ * in xsk_tx_desc_len(), or zero.
+ */
+static __always_inline u32
+__xsk_tx_span_write_any(const struct xsk_tx_span *span,
+			struct xsk_tx_dev_ring *ring, xsk_tx_write_t write,
+			bool unaligned, u64 contd)
+{
+	const u32 max_segs = contd ? span->xs->pool->netdev->xdp_zc_max_segs : 0;
+	struct xsk_tx_span_regs regs = xsk_tx_span_load(span, ring, 0);
+	const u64 chunk_size = span->xs->pool->chunk_size;
+	u32 sent = 0, frags = 0, bytes = 0;
+	const size_t count = span->count;
+	u64 user, addr, len;
+	size_t i;
+	bool eop;
+
+	for (i = 0; i < count; i++) {
+		/* As in xsk_tx_span_write_one() */
+		user = READ_ONCE(regs.desc[i].addr);
+		len = xsk_tx_desc_len(&regs.desc[i]);
+		eop = !(len & contd);
+		len &= ~contd;
+		addr = unaligned ? xp_unaligned_add_offset_to_addr(user) : user;
+		if (unlikely(unaligned ?
+			     !xsk_tx_desc_fits_unaligned(&regs, addr, len,
+							 chunk_size) :
+			     !xsk_tx_desc_fits(addr, len, regs.chunks,
+					       regs.addrs_cnt)))
+			break;
+
+		write(regs.dev_desc, regs.next + i,
+		      regs.dma_offsets[addr >> PAGE_SHIFT] + addr, len, eop);
+		if (regs.done)
+			regs.done[i] = user;
+		bytes += len;
+		if (eop) {
+			sent = i + 1;
+			frags = 0;
+			regs.bytes += bytes;
+			bytes = 0;
+		} else if (++frags == max_segs) {
+			break;
+		}
+	}
+
+	ring->bytes += regs.bytes;
+	return sent;
+}
+
+/**
+ * xsk_tx_span_write_any() - write the packets of a span to the device
+ * @span: the span
+ * @ring: Tx ring of the device
+ * @write: function of the driver that writes one descriptor; inlined
+ *
+ * As xsk_tx_span_write(), also for unaligned chunks and multi-buffer packets.
+ * Descriptors behind the last whole packet may be written: the device does not
+ * own them.
+ *
+ * Return: number of descriptors of whole packets before the first descriptor
+ * that is invalid, has other options, or exceeds the limit of the device
+ */
+static __always_inline u32
+xsk_tx_span_write_any(const struct xsk_tx_span *span,
+		      struct xsk_tx_dev_ring *ring, xsk_tx_write_t write)
+{
+	const u64 contd = (u64)XDP_PKT_CONTD << 32;
+
+	if (!span->xs->sg)
+		return __xsk_tx_span_write_any(span, ring, write, true, 0);
+	return span->xs->pool->unaligned ?
+	       __xsk_tx_span_write_any(span, ring, write, true, contd) :
+	       __xsk_tx_span_write_any(span, ring, write, false, contd);
+}
+
 /**
  * xsk_tx_spans() - transmit descriptors in spans
  * @pool: the pool
  * @ring: Tx ring of the device
- * @single: function of the driver that calls xsk_tx_span_write_single(); not
- *	inlined
- * @several: function of the driver that calls xsk_tx_span_write(); not inlined
+ * @single: function of the driver that calls xsk_tx_span_write_single(), or
+ *	xsk_tx_span_write_any(); not inlined
+ * @several: function of the driver that calls xsk_tx_span_write(), or
+ *	xsk_tx_span_write_any(); not inlined
  * @count_empty: see xsk_tx_span_begin()
  *
  * Context: NAPI poll
@@ -313,9 +422,26 @@ static inline bool xsk_tx_has_spans(const struct xsk_buff_pool *pool)
 	return false;
 }
 
+static inline bool xsk_tx_spans_are_simple(const struct xsk_buff_pool *pool)
+{
+	return true;
+}
+
+static inline bool xsk_tx_spans_have_packets(const struct xsk_buff_pool *pool)
+{
+	return false;
+}
+
 static inline u32 xsk_tx_span_write_single(const struct xsk_tx_span *span,
 					   struct xsk_tx_dev_ring *ring,
 					   xsk_tx_write_t write)
+{
+	return 0;
+}
+
+static inline u32 xsk_tx_span_write_any(const struct xsk_tx_span *span,
+					struct xsk_tx_dev_ring *ring,
+					xsk_tx_write_t write)
 {
 	return 0;
 }

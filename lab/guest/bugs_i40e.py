@@ -294,8 +294,27 @@ def pass_fragments():
     ip("link set eth1 mtu 1500")
 
 
+def linear_program():
+    """A program without frags that replaces one with frags gets multi-buffer packets."""
+    frames = 20
+    ip("link set eth1 mtu 2000")
+    with attached("eth1", "pass"):
+        links_up("eth1")
+        before = received("eth1")
+        nicsim.start(JUMBO, frames)
+        eventually("multi-buffer packets", lambda: received("eth1") - before >= frames)
+        ip(f"-force link set eth1 xdpdrv object {FRAGS} program linear")
+        links_up("eth1")
+        before = received("eth1")
+        nicsim.generate(JUMBO, frames)
+        time.sleep(0.5 * SLOW)
+        shows(received("eth1") - before, "multi-buffer packets for a program without frags")
+    ip("link set eth1 mtu 1500")
+
+
 TESTS = (
     ("an MTU that is too large for zero-copy sockets", mtu_without_sg),
+    ("a program without frags replaces one with frags", linear_program),
     ("XDP_TX into a full ring leaks pages", tx_full),
     ("no poll after down and up", polled_after, "ip link set eth0 down; ip link set eth0 up"),
     ("no poll after a change of the MTU", polled_after,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* XDP programs for multi-buffer packets, which those of xdp-bench do not support */
+/* XDP programs for multi-buffer packets, unlike those of xdp-bench, and one without frags */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -28,6 +28,12 @@ int drop(struct xdp_md *ctx)
 
 SEC("xdp.frags")
 int pass(struct xdp_md *ctx)
+{
+	return XDP_PASS;
+}
+
+SEC("xdp")
+int linear(struct xdp_md *ctx)
 {
 	return XDP_PASS;
 }

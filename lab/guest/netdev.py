@@ -14,6 +14,7 @@ from pathlib import Path
 from harness import PATIENCE, SLOW, eventually
 from lib.py import NetdevFamily, cmd, ethtool, ip
 from peer import PEER_PORT, exactly
+from xsk import WAITS_FOR_RELEASE
 
 
 def xsk_features(interface):
@@ -76,9 +77,12 @@ def received(interface="eth0"):
 
 
 def channels(interface, count):
-    """Set the number of queues; the pool of a closed socket is freed asynchronously."""
+    """Set the number of queues. The base does not wait for the queue of a closed socket."""
     command = f"ethtool -L {interface} combined {count}"
-    eventually(command, lambda: cmd(command, fail=False).ret == 0)
+    if WAITS_FOR_RELEASE:
+        cmd(command)
+    else:
+        eventually(command, lambda: cmd(command, fail=False).ret == 0)
 
 
 def interrupts_to(interface, cpu):
@@ -125,13 +129,18 @@ def xdp_bench(action, interface, *args):
 
 # Transfers
 
-def unanswered():
-    """Return the number of echo requests of this namespace without a reply."""
+def icmp():
+    """Return the ICMP counters of this namespace."""
     with open("/proc/net/snmp", encoding="ascii") as file:
         lines = [line.split()[1:] for line in file if line.startswith("Icmp:")]
+    return dict(zip(*lines))
+
+
+def unanswered():
+    """Return the number of echo requests of this namespace without a reply."""
     with open("/proc/net/snmp6", encoding="ascii") as file:
         six = dict(line.split() for line in file)
-    four = dict(zip(*lines))
+    four = icmp()
     return (int(four["OutEchos"]) - int(four["InEchoReps"]) +
             int(six["Icmp6OutEchos"]) - int(six["Icmp6InEchoReplies"]))
 

@@ -80,7 +80,7 @@ def neighbours(port):
         sender.close()
         xsk.recycle(xsk)
         with refused(errno.EBUSY):
-            Xsk(name_of(port), rings=("tx",), patience=SLOW, **beside)
+            Xsk(name_of(port), rings=("tx",), **beside)
         receiver = Xsk(name_of(port), rings=("rx",), **beside)
         receiver.recycle(None)
         ksft_eq(receiver.recycled().state, OFF)

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/tests/attach.sh: the kselftests xsk_attach*, xsk_options and xsk_safety on the patched kernel, or
-# KERNEL: on devices without hardware, and in zero-copy mode on the models of both NICs. FRAMES is the
-# number of frames of the longer tests.
+# lab/tests/attach.sh: the kselftests xsk_attach*, xsk_options, xsk_rebind and xsk_safety on the patched
+# kernel, or KERNEL: on devices without hardware, and in zero-copy mode on the models of both NICs.
+# FRAMES is the number of frames of the longer tests, CYCLES the number of sockets that xsk_rebind closes
+# and binds in each, 1000 with FULL=1.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -33,5 +34,6 @@ run() {
 	label 'safety, i40e' nic safety i40e
 }
 
-frames=(${FRAMES:+"XSK_ATTACH_FRAMES=$FRAMES"})
+cycles=${CYCLES:-${FULL:+1000}}
+frames=(${FRAMES:+"XSK_ATTACH_FRAMES=$FRAMES"} ${cycles:+"XSK_REBIND_CYCLES=$cycles"})
 join_taps run

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # lab/tests/{ixgbe,i40e}.sh [REGEX]: the driver of that name on nicsim's NIC for it:
 # administration with the unpatched driver of the base, traffic with the patched one, also through
-# bounce buffers, and a malicious guest.
+# bounce buffers, the private flag xdp-tx-rings, and a malicious guest.
 #
 # With REGEX only tests of traffic whose names match, on the patched kernel or KERNEL.
 # FULL=1 adds tests that rarely differ: three more timings, administration on the patched
@@ -36,6 +36,11 @@ bounced() {
 	traffic "$1" '(lockstep|async): (rxdrop|l2fwd|txonly) \w+ zero-copy$'
 }
 
+rings() {
+	"$LAB/boot.sh" --name "$driver-rings" --timeout 600 --nic "$nic,$nic" --wire cable:0-1 \
+		"$KERNEL" -- /src/lab/guest/rings.py "$driver" "$@"
+}
+
 hostile() {
 	"$LAB/boot.sh" --name "$driver-hostile" --any-events --nic "$nic" \
 		--wire gen:0,start=off base -- /src/lab/guest/hostile.py "$driver"
@@ -46,6 +51,7 @@ run() {
 	label base administration base
 	label patched traffic patched
 	label "patched, bounced" bounced patched
+	label "XDP Tx rings" rings
 	label "hostile guest" hostile
 	[[ -n ${FULL:-} ]] || return 0
 	label patched administration patched

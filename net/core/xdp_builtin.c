@@ -71,14 +71,10 @@ static void xdp_builtin_set_propagated(struct xdp_builtin *b,
 
 	if (prog)
 		bpf_prog_inc(prog);
-	b->propagated = prog;
+	/* xsk_attach_query() reads whether there is one, without RTNL */
+	WRITE_ONCE(b->propagated, prog);
 	if (old)
 		bpf_prog_put(old);
-}
-
-static u32 xdp_builtin_flags(enum bpf_xdp_mode mode)
-{
-	return mode == XDP_MODE_SKB ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
 }
 
 static int xdp_builtin_install(struct net_device *dev, enum bpf_xdp_mode mode,
@@ -91,8 +87,11 @@ static int xdp_builtin_install(struct net_device *dev, enum bpf_xdp_mode mode,
 	if (!bpf_op)
 		return -EOPNOTSUPP;
 
-	err = __dev_xdp_install(dev, mode, bpf_op, extack,
-				xdp_builtin_flags(mode), NULL, b->prog);
+	if (b->beside && mode == XDP_MODE_SKB)
+		err = xdp_pass_step_aside(dev, b->prog);
+	else
+		err = __dev_xdp_install(dev, mode, bpf_op, extack,
+					xdp_builtin_flags(mode), NULL, b->prog);
 	if (err)
 		return err;
 
@@ -132,42 +131,46 @@ static void xdp_builtin_resume(struct net_device *dev)
 }
 
 static int xdp_builtin_yield(struct net_device *dev, enum bpf_xdp_mode mode,
-			     bpf_op_t bpf_op, struct netlink_ext_ack *extack,
-			     u32 flags, struct bpf_prog *prog)
+			     struct netlink_ext_ack *extack, u32 flags,
+			     struct bpf_prog *prog)
 {
 	struct xdp_builtin *b = &dev->xdp_builtin;
+	bool beside = xdp_pass_may_stand_beside(dev, mode);
 	struct bpf_prog *old = b->prog;
 	int err;
 
 	/* One driver call replaces the program if the modes are the same */
 	if (b->mode != mode) {
-		err = xdp_builtin_remove(dev, extack);
+		err = beside ? 0 : xdp_builtin_remove(dev, extack);
 		if (err)
 			return err;
 		old = NULL;
 	}
 
-	err = __dev_xdp_install(dev, mode, bpf_op, extack, flags, old, prog);
+	err = xdp_pass_install(dev, mode, extack, flags, old, prog);
 	if (err && !b->running && xdp_builtin_wanted(b))
 		xdp_builtin_resume(dev);
+	/* The generic program is replaced last: no packet bypasses both */
+	if (!err && beside && xdp_pass_stand_beside(dev, b->prog))
+		xdp_builtin_remove(dev, NULL);
 	return err;
 }
 
 static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
-			      bpf_op_t bpf_op, struct netlink_ext_ack *extack,
-			      u32 flags, struct bpf_prog *old)
+			      struct netlink_ext_ack *extack, u32 flags,
+			      struct bpf_prog *old)
 {
 	struct xdp_builtin *b = &dev->xdp_builtin;
 	int err;
 
 	if (!b->propagated && b->mode == mode &&
-	    !__dev_xdp_install(dev, mode, bpf_op, NULL, xdp_builtin_flags(mode),
-			       old, b->prog)) {
+	    !xdp_pass_install(dev, mode, NULL, xdp_builtin_flags(mode), old,
+			      b->prog)) {
 		xdp_builtin_set_active(dev, b->prog, true);
 		return 0;
 	}
 
-	err = __dev_xdp_install(dev, mode, bpf_op, extack, flags, old, NULL);
+	err = xdp_pass_install(dev, mode, extack, flags, old, NULL);
 	if (err)
 		return err;
 
@@ -182,7 +185,6 @@ static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
  * xdp_builtin_switch() - attach, replace or detach a regular program
  * @dev: the device
  * @mode: generic or native mode
- * @bpf_op: operation that installs a program in that mode
  * @extack: message of the driver, may be NULL
  * @flags: XDP_FLAGS_* of the request
  * @old: the current regular program in that mode, or NULL
@@ -196,21 +198,19 @@ static int xdp_builtin_return(struct net_device *dev, enum bpf_xdp_mode mode,
  * Return: 0, or the driver's error
  */
 int xdp_builtin_switch(struct net_device *dev, enum bpf_xdp_mode mode,
-		       bpf_op_t bpf_op, struct netlink_ext_ack *extack,
-		       u32 flags, struct bpf_prog *old, struct bpf_prog *prog)
+		       struct netlink_ext_ack *extack, u32 flags,
+		       struct bpf_prog *old, struct bpf_prog *prog)
 {
 	struct xdp_builtin *b = &dev->xdp_builtin;
 	int err;
 
 	if (xdp_builtin_wanted(b) && !prog)
-		return xdp_builtin_return(dev, mode, bpf_op, extack, flags,
-					  old);
+		return xdp_builtin_return(dev, mode, extack, flags, old);
 
 	if (b->running)
-		err = xdp_builtin_yield(dev, mode, bpf_op, extack, flags, prog);
+		err = xdp_builtin_yield(dev, mode, extack, flags, prog);
 	else
-		err = __dev_xdp_install(dev, mode, bpf_op, extack, flags, old,
-					prog);
+		err = xdp_pass_install(dev, mode, extack, flags, old, prog);
 	if (err)
 		return err;
 
@@ -252,6 +252,7 @@ static int xdp_builtin_replace(struct net_device *dev, struct netdev_bpf *bpf)
 
 	xdp_builtin_set_propagated(b, bpf->prog);
 	if (bpf->prog) {
+		xdp_pass_lost(dev);
 		xdp_builtin_set_active(dev, bpf->prog, false);
 	} else if (xdp_builtin_wanted(b) && !xdp_builtin_regular(dev)) {
 		xdp_builtin_set_active(dev, NULL, false);
@@ -302,6 +303,8 @@ void xdp_builtin_uninstall(struct net_device *dev)
 	if (!b->prog)
 		return;
 
+	if (b->beside)
+		xdp_pass_step_aside(dev, NULL);
 	if (b->running && xdp_builtin_remove(dev, NULL)) {
 		if (net_ratelimit())
 			netdev_warn(dev, "Failed to detach the built-in XDP program\n");

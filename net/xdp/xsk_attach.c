@@ -5,7 +5,8 @@
  * dev->_rx[queue].xsk is the slot of a queue. bind() reserves it by holding
  * the RTNL from the check to the store, and has the built-in program of
  * xsk_builtin.c run on the device, which sends the frames of a queue to the
- * socket in its slot.
+ * socket in its slot. With XDP_ATTACH_F_PASS, the programs of xsk_pass.c send
+ * it the frames that a regular program passes.
  *
  * Teardown: empty the slot, wait for the polls that may have seen the socket
  * there (synchronize_net() in xsk_unbind_dev()), take the pool from the driver
@@ -25,7 +26,8 @@
 #include "xsk_option.h"
 
 #define XDP_ATTACH_F_MODES	(XDP_ATTACH_F_SKB_MODE | XDP_ATTACH_F_DRV_MODE)
-#define XDP_ATTACH_F_ALL	(XDP_ATTACH_F_MODES | XDP_ATTACH_F_IF_NOEXIST)
+#define XDP_ATTACH_F_ALL	(XDP_ATTACH_F_MODES | \
+				 XDP_ATTACH_F_IF_NOEXIST | XDP_ATTACH_F_PASS)
 
 static const char * const xsk_attach_reasons[] = {
 	[XDP_ATTACH_R_NONE]		= "no reason",
@@ -163,7 +165,8 @@ static bool xsk_attach_being_released(struct net_device *dev)
 
 	for (i = 0; i < queues; i++) {
 		pool = xsk_get_pool_from_qid(dev, i);
-		held += pool ? pool->attach_held : 0;
+		if (pool && xp_is_closed(pool))
+			held += pool->attach_held;
 	}
 	return held == dev->xdp_builtin.users;
 }
@@ -176,7 +179,7 @@ static int xsk_attach_pick(struct xdp_sock *xs, struct net_device *dev,
 	err = xsk_attach_choose(xs->attach.flags, zerocopy,
 				xsk_attach_obstacle(dev), &dev->xdp_builtin,
 				choice);
-	/* As for a queue whose pool is being released */
+	/* As for a queue whose pool is being released: bind() waits */
 	if (err == -EEXIST && xsk_attach_being_released(dev))
 		err = -EBUSY;
 	if (err)
@@ -229,7 +232,7 @@ int xsk_attach_check(struct xdp_sock *xs, struct net_device *dev, u32 qid,
 	if (!err)
 		err = xsk_attach_pick(xs, dev, bind_flags & XDP_ZEROCOPY,
 				      &choice);
-	if (err)
+	if (err && !xsk_attach_is_released(xs, err))
 		xsk_attach_log(xs, dev, qid, NULL);
 	return err;
 }
@@ -256,9 +259,29 @@ static int xsk_attach_hold(struct xdp_sock *xs, struct net_device *dev,
 	return xdp_builtin_get(dev, prog, XDP_MODE_SKB, true, extack);
 }
 
+/* Receive what regular programs pass, for a socket that holds the built-in */
+static int xsk_attach_hold_pass(struct xdp_sock *xs, struct net_device *dev,
+				const struct xdp_pass_progs *pass,
+				struct netlink_ext_ack *extack)
+{
+	int err;
+
+	if (!pass)
+		return 0;
+
+	err = xdp_pass_get(dev, pass, extack);
+	if (err)
+		return xsk_attach_refuse(xs, XDP_ATTACH_R_DRIVER, err);
+
+	xsk_pass_enter(dev);
+	xs->attach.passes = true;
+	return 0;
+}
+
 static int xsk_attach_install(struct xdp_sock *xs, struct net_device *dev,
 			      bool zerocopy, struct netlink_ext_ack *extack)
 {
+	const struct xdp_pass_progs *pass = NULL;
 	struct xsk_attach_choice choice;
 	struct bpf_prog *prog;
 	int err;
@@ -266,6 +289,12 @@ static int xsk_attach_install(struct xdp_sock *xs, struct net_device *dev,
 	err = xsk_attach_pick(xs, dev, zerocopy, &choice);
 	if (err)
 		return err;
+
+	if ((xs->attach.flags & XDP_ATTACH_F_PASS) && xs->rx)
+		pass = xsk_pass_progs();
+	if (IS_ERR(pass))
+		return xsk_attach_refuse(xs, XDP_ATTACH_R_BUILTIN,
+					 PTR_ERR(pass));
 
 	prog = xsk_builtin_get();
 	if (IS_ERR(prog))
@@ -275,6 +304,12 @@ static int xsk_attach_install(struct xdp_sock *xs, struct net_device *dev,
 	err = xsk_attach_hold(xs, dev, prog, &choice, extack);
 	if (err)
 		return err;
+
+	err = xsk_attach_hold_pass(xs, dev, pass, extack);
+	if (err) {
+		xdp_builtin_put(dev, choice.fallback);
+		return err;
+	}
 
 	xs->attach.held = true;
 	xs->attach.fallback = choice.fallback;
@@ -339,9 +374,19 @@ void xsk_attach_publish(struct xdp_sock *xs)
 	WRITE_ONCE(xs->pool->rx_claim, true);
 	if (xs->rx)
 		rcu_assign_pointer(xs->dev->_rx[xs->queue_id].xsk, xs);
-	if (xdp_builtin_regular(xs->dev) && xsk_attach_may_log())
+	if (xdp_builtin_regular(xs->dev) && !xs->dev->xdp_builtin.pass_state &&
+	    xsk_attach_may_log())
 		netdev_info(xs->dev, "AF_XDP socket attached to queue %u waits for XDP program %u to be detached\n",
 			    xs->queue_id, xs->dev->xdp_builtin.active_id);
+}
+
+static void xsk_attach_put_pass(struct xdp_sock *xs, struct net_device *dev)
+{
+	if (!xs->attach.passes)
+		return;
+
+	xs->attach.passes = false;
+	xdp_pass_put(dev);
 }
 
 /**
@@ -359,6 +404,7 @@ void xsk_attach_cancel(struct xdp_sock *xs, struct net_device *dev)
 	/* Another check failed, or the socket is closed */
 	xs->attach.reason = XDP_ATTACH_R_NONE;
 	xs->attach.held = false;
+	xsk_attach_put_pass(xs, dev);
 	xdp_builtin_put(dev, xs->attach.fallback);
 }
 
@@ -384,6 +430,7 @@ void xsk_detach(struct xdp_sock *xs)
 	}
 
 	xs->attach.held = false;
+	xsk_attach_put_pass(xs, xs->dev);
 	xs->pool->attach_held++;
 }
 
@@ -400,21 +447,40 @@ void xsk_attach_release(struct xsk_buff_pool *pool)
 		xdp_builtin_put(pool->netdev, false);
 }
 
-static u32 xsk_attach_state(u32 prog_id)
+static u32 xsk_attach_state(const struct xdp_sock *xs, u32 prog_id,
+			    enum xdp_pass_state pass)
 {
 	if (!prog_id)
 		return XDP_ATTACH_S_STALLED;
-	return prog_id == xsk_builtin_id() ? XDP_ATTACH_S_ACTIVE :
-					     XDP_ATTACH_S_SHADOWED;
+	if (prog_id == xsk_builtin_id())
+		return XDP_ATTACH_S_ACTIVE;
+	if (!xs->attach.passes || !pass || (pass == XDP_PASS_SKB && xs->zc))
+		return XDP_ATTACH_S_SHADOWED;
+	return XDP_ATTACH_S_PASSED;
+}
+
+/* Why a regular program shadows a socket */
+static u32 xsk_attach_shadow_reason(const struct xdp_sock *xs,
+				    enum xdp_pass_state pass)
+{
+	if (!xs->attach.passes)
+		return XDP_ATTACH_R_REGULAR;
+	if (pass)
+		return XDP_ATTACH_R_ZC_GENERIC;
+	return READ_ONCE(xs->dev->xdp_builtin.propagated) ?
+	       XDP_ATTACH_R_UPPER : XDP_ATTACH_R_DRIVER;
 }
 
 /* Why a bound socket has not, or not in full, what it asked for */
 static u32 xsk_attach_bound_reason(const struct xdp_sock *xs,
-				   const struct xdp_attach *attach)
+				   const struct xdp_attach *attach,
+				   enum xdp_pass_state pass)
 {
 	switch (attach->state) {
 	case XDP_ATTACH_S_SHADOWED:
-		return XDP_ATTACH_R_REGULAR;
+		return xsk_attach_shadow_reason(xs, pass);
+	case XDP_ATTACH_S_PASSED:
+		return xs->attach.reason;
 	case XDP_ATTACH_S_STALLED:
 		return XDP_ATTACH_R_DRIVER;
 	}
@@ -429,16 +495,19 @@ static void xsk_attach_query_dev(const struct xdp_sock *xs,
 				 struct xdp_attach *attach)
 {
 	const struct xdp_builtin *b = &xs->dev->xdp_builtin;
+	enum xdp_pass_state pass = READ_ONCE(b->pass_state);
+	bool skb;
 
-	/* sock_diag cannot take the RTNL here. The state depends on one word,
-	 * so it was true at some time.
+	/* sock_diag cannot take the RTNL here. Except for @pass, the state
+	 * depends on one word, so it was true at some time.
 	 */
-	attach->flags &= ~XDP_ATTACH_F_MODES;
-	attach->flags |= READ_ONCE(b->mode) == XDP_MODE_SKB ?
-			 XDP_ATTACH_F_SKB_MODE : XDP_ATTACH_F_DRV_MODE;
 	attach->prog_id = READ_ONCE(b->active_id);
-	attach->state = xsk_attach_state(attach->prog_id);
-	attach->reason = xsk_attach_bound_reason(xs, attach);
+	attach->state = xsk_attach_state(xs, attach->prog_id, pass);
+	skb = attach->state == XDP_ATTACH_S_PASSED ?
+	      pass == XDP_PASS_SKB : READ_ONCE(b->mode) == XDP_MODE_SKB;
+	attach->flags &= ~XDP_ATTACH_F_MODES;
+	attach->flags |= skb ? XDP_ATTACH_F_SKB_MODE : XDP_ATTACH_F_DRV_MODE;
+	attach->reason = xsk_attach_bound_reason(xs, attach, pass);
 }
 
 /**
@@ -526,7 +595,8 @@ int xsk_attach_getsockopt(struct xdp_sock *xs, int optname,
 	struct xdp_attach attach;
 	u64 features = XDP_FASTPATH_F_ATTACH |
 		       XDP_FASTPATH_F_INORDER |
-		       XDP_FASTPATH_F_RECYCLE;
+		       XDP_FASTPATH_F_RECYCLE |
+		       XDP_FASTPATH_F_PASS;
 
 	if (optname == XDP_FASTPATH_FEATURES)
 		return xsk_put_option(optval, optlen, len, &features,

@@ -23,7 +23,6 @@
 #include "xsk_attach.h"
 
 struct bpf_prog *xsk_builtin_prog;
-static bool xsk_builtin_entered; /* Protected by RTNL */
 
 /**
  * xsk_redirect_action() - get the action for a queue without a socket
@@ -43,16 +42,11 @@ int xsk_redirect_action(u64 flags)
 static __always_inline bool xsk_redirect(const struct xdp_buff *xdp)
 {
 	struct xdp_sock *xs = xsk_attached(xdp->rxq);
-	struct bpf_redirect_info *ri;
 
 	if (!xs)
 		return false;
 
-	ri = bpf_net_ctx_get_ri();
-	ri->tgt_index = xdp->rxq->queue_index;
-	ri->tgt_value = xs;
-	ri->map_id = 0;
-	ri->map_type = BPF_MAP_TYPE_XSKMAP;
+	xsk_set_redirect(xdp, xs);
 	return true;
 }
 
@@ -61,26 +55,23 @@ BPF_CALL_1(xsk_builtin_redirect, struct xdp_buff *, xdp)
 	return xsk_redirect(xdp) ? XDP_REDIRECT : XDP_PASS;
 }
 
-/* The program calls a kernel function directly, neither as a helper nor as a
- * kfunc with BTF, which the verifier would not accept: it is not involved.
- */
-static struct bpf_prog *xsk_builtin_create(void)
+static struct bpf_prog *__xsk_prog_create(const struct xsk_prog *desc)
 {
 	const struct bpf_insn insns[] = {
 		/* R1 is the context */
-		BPF_EMIT_CALL(xsk_builtin_redirect),
+		BPF_EMIT_CALL(desc->func),
 		BPF_EXIT_INSN(),
 	};
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_XDP,
 		.insn_cnt = ARRAY_SIZE(insns),
-		.prog_flags = BPF_F_XDP_HAS_FRAGS,
-		.prog_name = "xsk_builtin",
+		.prog_flags = desc->frags ? BPF_F_XDP_HAS_FRAGS : 0,
 		.expected_attach_type = BPF_XDP,
 	};
 	struct bpf_prog *prog;
 	int err;
 
+	strscpy(attr.prog_name, desc->name);
 	prog = bpf_prog_alloc(bpf_prog_size(attr.insn_cnt), GFP_USER);
 	if (!prog)
 		return ERR_PTR(-ENOMEM);
@@ -91,7 +82,7 @@ static struct bpf_prog *xsk_builtin_create(void)
 	prog->expected_attach_type = attr.expected_attach_type;
 	prog->gpl_compatible = 1;
 	prog->aux->ops = &xdp_prog_ops;
-	prog->aux->xdp_has_frags = true;
+	prog->aux->xdp_has_frags = desc->frags;
 	prog->aux->user = get_uid(INIT_USER);
 	prog->aux->load_time = ktime_get_boottime_ns();
 	strscpy(prog->aux->name, attr.prog_name);
@@ -102,10 +93,12 @@ static struct bpf_prog *xsk_builtin_create(void)
 		err = bpf_prog_calc_tag(prog);
 	if (!err)
 		prog = bpf_prog_select_runtime(prog, &err);
-	if (!err)
+	if (!err && desc->publish)
 		err = bpf_prog_publish(prog);
 	if (err)
 		goto free_prog;
+	if (!desc->publish)
+		bpf_prog_kallsyms_add(prog);
 	return prog;
 
 free_prog:
@@ -116,30 +109,76 @@ free_prog:
 	return ERR_PTR(err == -ENOTSUPP ? -EOPNOTSUPP : err);
 }
 
-/* Devices that run the program have their own references to its entry */
-static void xsk_builtin_expire(struct work_struct *work)
+/**
+ * xsk_prog_create() - create an XDP program that calls a kernel function
+ * @desc: the program
+ *
+ * The program calls the function directly, neither as a helper nor as a kfunc
+ * with BTF, which the verifier would not accept: it is not involved.
+ *
+ * Context: RTNL
+ * Return: the program; ERR_PTR() of -ENOMEM, -ENOSPC, -EOPNOTSUPP if it cannot
+ * be compiled, or the error of a security module
+ */
+struct bpf_prog *xsk_prog_create(const struct xsk_prog *desc)
 {
+	const struct cred *cred;
+	struct bpf_prog *prog;
+
+	/* Shared by all users: credentials of the first do not count */
+	cred = override_creds(&init_cred);
+	prog = __xsk_prog_create(desc);
+	revert_creds(cred);
+	return prog;
+}
+
+/* Programs that are kept in the XDP dispatcher. Protected by RTNL. */
+static struct bpf_prog *xsk_entered[XSK_PROGS];
+
+/* Devices that run a program have their own references to its entry */
+static void xsk_prog_expire(struct work_struct *work)
+{
+	u32 i;
+
 	rtnl_lock();
-	/* If bind() re-armed the work meanwhile, its next run removes it */
+	/* If bind() re-armed the work meanwhile, its next run removes them */
 	if (!delayed_work_pending(to_delayed_work(work))) {
-		bpf_prog_change_xdp(xsk_builtin_prog, NULL);
-		xsk_builtin_entered = false;
+		for (i = 0; i < XSK_PROGS && xsk_entered[i]; i++) {
+			bpf_prog_change_xdp(xsk_entered[i], NULL);
+			xsk_entered[i] = NULL;
+		}
 	}
 	rtnl_unlock();
 }
 
-static DECLARE_DELAYED_WORK(xsk_builtin_work, xsk_builtin_expire);
+static DECLARE_DELAYED_WORK(xsk_prog_work, xsk_prog_expire);
 
-/* Keep the program in the XDP dispatcher for another second. A permanent entry
- * would cost all other programs two instructions per packet.
+/**
+ * xsk_prog_enter() - keep a program in the XDP dispatcher for another second
+ * @prog: the program, which is never freed
+ *
+ * A permanent entry would cost all other programs two instructions per packet.
+ *
+ * Context: RTNL
  */
-static void xsk_builtin_enter(struct bpf_prog *prog)
+void xsk_prog_enter(struct bpf_prog *prog)
 {
-	if (!xsk_builtin_entered)
+	u32 i = 0;
+
+	while (xsk_entered[i] && xsk_entered[i] != prog)
+		i++;
+	if (!xsk_entered[i])
 		bpf_prog_change_xdp(NULL, prog);
-	xsk_builtin_entered = true;
-	mod_delayed_work(system_wq, &xsk_builtin_work, HZ);
+	xsk_entered[i] = prog;
+	mod_delayed_work(system_wq, &xsk_prog_work, HZ);
 }
+
+static const struct xsk_prog xsk_builtin_desc = {
+	.name = "xsk_builtin",
+	.func = xsk_builtin_redirect,
+	.frags = true,
+	.publish = true,
+};
 
 /**
  * xsk_builtin_get() - get the built-in program, and create it if necessary
@@ -155,19 +194,15 @@ static void xsk_builtin_enter(struct bpf_prog *prog)
 struct bpf_prog *xsk_builtin_get(void)
 {
 	struct bpf_prog *prog = xsk_builtin_prog;
-	const struct cred *cred;
 
 	if (!prog) {
-		/* Shared by all users: credentials of the first do not count */
-		cred = override_creds(&init_cred);
-		prog = xsk_builtin_create();
-		revert_creds(cred);
+		prog = xsk_prog_create(&xsk_builtin_desc);
 		if (IS_ERR(prog))
 			return prog;
 		WRITE_ONCE(xsk_builtin_prog, prog);
 	}
 
-	xsk_builtin_enter(prog);
+	xsk_prog_enter(prog);
 	return prog;
 }
 

@@ -71,6 +71,11 @@ static void xsk_direct_commit_slow(struct xsk_buff_pool *pool,
 	struct xdp_buff_xsk *xskb;
 	u64 addr;
 
+	if (pool->unaligned) {
+		pool->reserved_heads -= count;
+		return;
+	}
+
 	for (; count--; desc++) {
 		addr = READ_ONCE(desc->addr);
 		if (addr >= pool->addrs_cnt)
@@ -92,7 +97,7 @@ void xsk_direct_commit(struct xsk_direct *direct, u32 count)
 	struct xsk_queue *rx = direct->xs->rx;
 
 	if (unlikely(dma_dev_need_sync(pool->dev) ||
-		     READ_ONCE(pool->recycle_check)))
+		     READ_ONCE(pool->refill_kind) != XSK_REFILL_USER))
 		xsk_direct_commit_slow(pool, direct->desc, count);
 
 	rx->cached_prod += count;
@@ -103,6 +108,42 @@ void xsk_direct_commit(struct xsk_direct *direct, u32 count)
 		xsk_direct_aim(direct, rx);
 }
 EXPORT_SYMBOL_GPL(xsk_direct_commit);
+
+/**
+ * xsk_direct_aim_all() - use all free entries of the Rx ring
+ * @direct: state of the poll
+ *
+ * For multi-buffer packets: the budget is a number of packets.
+ */
+void xsk_direct_aim_all(struct xsk_direct *direct)
+{
+	struct xsk_queue *rx = direct->xs->rx;
+
+	direct->room = xskq_prod_nb_free(rx, rx->nentries);
+	xsk_direct_aim(direct, rx);
+}
+EXPORT_SYMBOL_GPL(xsk_direct_aim_all);
+
+/**
+ * xsk_direct_rewind() - return to the end of the last packet
+ * @direct: state of the poll
+ * @ring: the Rx ring, whose next_to_clean moves back
+ * @count: number of descriptors of the partial packet, which the next poll reads
+ *	again
+ */
+void xsk_direct_rewind(struct xsk_direct *direct, struct xsk_rx_ring *ring,
+		       u32 count)
+{
+	struct xdp_sock *xs = direct->xs;
+
+	xs->rx->cached_prod -= count;
+	if (xs->pool->unaligned)
+		xs->pool->reserved_heads += count;
+	if (ring->next_to_clean < count)
+		ring->next_to_clean += ring->count;
+	ring->next_to_clean -= count;
+}
+EXPORT_SYMBOL_GPL(xsk_direct_rewind);
 
 /**
  * xsk_direct_end() - publish the delivered packets and wake up the socket

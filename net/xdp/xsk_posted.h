@@ -5,6 +5,7 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 #include <net/xsk_buff_pool.h>
+#include <net/xsk_refill.h>
 
 /*
  * XDP_RECYCLE_F_CHECK: chunks that are posted to the device are marked, so that
@@ -13,11 +14,22 @@
  */
 
 /*
- * Bit of an xdp_buff's flags: the chunk is posted to the device. Only with
- * @recycle_check of the pool, and not for all posted chunks: xp_alloc() and
+ * Bit of an xdp_buff's flags: the chunk is posted to the device. Only if
+ * xsk_checks_posted(), and not for all posted chunks: xp_alloc() and
  * xsk_buff_set_size() clear all flags.
  */
 #define XSK_POSTED	BIT(31)
+
+/**
+ * xsk_checks_posted() - check for XDP_RECYCLE_F_CHECK
+ * @pool: the pool
+ *
+ * Return: true if a socket of the pool has, or had, it
+ */
+static inline bool xsk_checks_posted(const struct xsk_buff_pool *pool)
+{
+	return READ_ONCE(pool->refill_kind) == XSK_REFILL_CHECK;
+}
 
 /**
  * xsk_is_posted() - check whether a chunk belongs to the device

@@ -278,9 +278,10 @@ bool xsk_recycle_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 	struct xsk_recycle *recycle;
 	u32 index;
 
-	span->user = false;
 	span->last = false;
-	span->slow = READ_ONCE(pool->recycle_check);
+	span->kind = READ_ONCE(pool->refill_kind);
+	if (span->kind == XSK_REFILL_USER)
+		span->kind = XSK_REFILL_RECORDED;
 	list_for_each_entry_rcu(recycle, &pool->recycle_from, node) {
 		index = recycle->read & recycle->mask;
 		span->count = min3(max, xsk_recycle_available(recycle),
@@ -315,13 +316,15 @@ static void xsk_recycle_free(struct xsk_recycle *recycle,
 	u32 available = xsk_recycle_available(recycle);
 	u32 read = recycle->read;
 	struct xdp_buff_xsk *xskb;
-	u64 addr;
 
 	for (; available && pool->free_list_cnt < count; available--) {
-		addr = recycle->addrs[read++ & recycle->mask];
-		xskb = &pool->heads[addr >> pool->chunk_shift];
+		if (!xp_free_heads(pool))
+			break;
+		xskb = xp_take(pool, recycle->addrs[read++ & recycle->mask]);
+		if (!xskb)
+			continue;
 		if (xsk_is_posted(xskb)) {
-			pool->recycle_duplicates += READ_ONCE(pool->recycle_check);
+			pool->recycle_duplicates += xsk_checks_posted(pool);
 			continue;
 		}
 		xp_free(xskb);

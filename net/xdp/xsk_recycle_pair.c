@@ -23,6 +23,7 @@
 
 #include "xsk_inorder.h"
 #include "xsk_option.h"
+#include "xsk_posted.h"
 #include "xsk_queue.h"
 #include "xsk_recycle.h"
 
@@ -58,10 +59,11 @@ int xsk_recycle_check_mode(const struct xdp_sock *tx_xs,
 	 */
 	else if (!rx_xs->dev->xsk_recycle)
 		why = "the driver of the other socket does not take recycled chunks";
-	else if (tx_xs->pool->unaligned)
-		why = "the umem has unaligned chunks";
 	else if (tx_xs->sg)
 		why = "it has XDP_USE_SG";
+	/* The mark is in the buffer, and those of unaligned chunks change */
+	else if (flags & XDP_RECYCLE_F_CHECK && rx_xs->pool->unaligned)
+		why = "XDP_RECYCLE_F_CHECK does not support unaligned chunks";
 	/* xp_alloc() neither checks the mark nor keeps it */
 	else if (flags & XDP_RECYCLE_F_CHECK &&
 		 dma_dev_need_sync(rx_xs->pool->dev))
@@ -286,7 +288,7 @@ static void xsk_recycle_pair(struct xdp_sock *xs, struct xdp_sock *rx_xs,
 
 	/* Never cleared: no chunk is delivered with a mark of earlier use */
 	if (flags & XDP_RECYCLE_F_CHECK)
-		WRITE_ONCE(rx_xs->pool->recycle_check, true);
+		WRITE_ONCE(rx_xs->pool->refill_kind, XSK_REFILL_CHECK);
 	WRITE_ONCE(recycle->limit, xs->tx->nentries);
 	xsk_recycle_link(recycle, rx_xs);
 	/* A poll may still transmit for a socket of the queue that was just
@@ -316,7 +318,7 @@ static void xsk_recycle_unpair(struct xdp_sock *xs)
 /* Do not allocate for sockets that xsk_recycle_check() always refuses */
 static bool xsk_recycle_may_send(const struct xdp_sock *xs)
 {
-	return xs->tx && xs->zc && xsk_is_inorder(xs) && !xs->pool->unaligned;
+	return xs->tx && xs->zc && xsk_is_inorder(xs);
 }
 
 /* Pair with @rx_xs, or unpair if it is NULL */
@@ -457,7 +459,7 @@ static void xsk_recycle_query(const struct xdp_sock *xs,
 	const struct xsk_recycle *recycle = xs->pool->recycle;
 	u32 applied;
 
-	if (xs->rx && READ_ONCE(xs->pool->recycle_check))
+	if (xs->rx && xsk_checks_posted(xs->pool))
 		opt->flags |= XDP_RECYCLE_F_CHECK;
 	if (!xsk_recycle_owns(xs))
 		return;

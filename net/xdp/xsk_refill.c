@@ -23,7 +23,8 @@ static bool xsk_refill_available(struct xsk_buff_pool *pool)
 static u32 xsk_refill_next_buff(struct xsk_refill_span *span, u32 count)
 {
 	*span = (struct xsk_refill_span) {
-		.count = min_t(u32, count, XSK_REFILL_BUFFS),
+		.count = min_t(u32, count, XSK_REFILL_BUFFS_MAX),
+		.kind = XSK_REFILL_BUFFS,
 	};
 	return span->count;
 }
@@ -39,8 +40,7 @@ static u32 xsk_refill_next_fill(struct xsk_buff_pool *pool,
 	span->addrs = &ring->desc[index];
 	span->count = min(entries, fq->nentries - index);
 	span->last = entries < max && span->count == entries;
-	span->user = true;
-	span->slow = READ_ONCE(pool->recycle_check);
+	span->kind = READ_ONCE(pool->refill_kind);
 	span->recycle = NULL;
 	return span->count;
 }
@@ -57,12 +57,15 @@ static u32 xsk_refill_next_fill(struct xsk_buff_pool *pool,
 u32 xsk_refill_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 		    u32 max)
 {
-	if (unlikely(pool->unaligned || dma_dev_need_sync(pool->dev)))
+	if (unlikely(dma_dev_need_sync(pool->dev)))
 		return xsk_refill_next_buff(span, xsk_refill_available(pool) ?
 						  max : 0);
 	if (unlikely(pool->free_list_cnt))
 		return xsk_refill_next_buff(span,
 					    min(max, pool->free_list_cnt));
+	/* A buffer for each posted chunk: xsk_rx_take() cannot fail */
+	if (unlikely(pool->unaligned))
+		max = min(max, xp_free_heads(pool));
 	if (!list_empty(&pool->recycle_from) &&
 	    xsk_recycle_next(pool, span, max))
 		return span->count;
@@ -70,16 +73,16 @@ u32 xsk_refill_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 }
 EXPORT_SYMBOL_GPL(xsk_refill_next);
 
-/* An invalid address ends the span, and is consumed as well */
-static u32 xsk_refill_done_fill(struct xsk_queue *fq,
-				const struct xsk_refill_span *span, u32 posted)
+static u32 xsk_refill_consumed(struct xsk_buff_pool *pool,
+			       const struct xsk_refill_span *span, u32 posted)
 {
-	bool invalid = !span->slow && posted < span->count;
-	u32 consumed = invalid ? posted + 1 : span->count;
+	if (likely(posted == span->count) || span->kind == XSK_REFILL_CHECK ||
+	    span->kind == XSK_REFILL_BUFFS)
+		return span->count;
 
-	fq->invalid_descs += invalid;
-	fq->cached_cons += consumed;
-	return consumed;
+	/* An invalid address ends the span, and is consumed as well */
+	pool->fq->invalid_descs++;
+	return posted + 1;
 }
 
 /**
@@ -94,11 +97,15 @@ static u32 xsk_refill_done_fill(struct xsk_queue *fq,
 u32 xsk_refill_done(struct xsk_buff_pool *pool,
 		    const struct xsk_refill_span *span, u32 posted)
 {
+	u32 consumed = xsk_refill_consumed(pool, span, posted);
+
+	if (span->kind == XSK_REFILL_UNALIGNED)
+		pool->reserved_heads += posted;
 	if (span->recycle)
-		xsk_recycle_taken(span->recycle, span->count, posted);
-	else if (span->addrs)
-		return xsk_refill_done_fill(pool->fq, span, posted);
-	return span->count;
+		xsk_recycle_taken(span->recycle, consumed, posted);
+	else if (span->kind != XSK_REFILL_BUFFS)
+		pool->fq->cached_cons += consumed;
+	return consumed;
 }
 EXPORT_SYMBOL_GPL(xsk_refill_done);
 
@@ -117,7 +124,7 @@ u32 xsk_refill_buffs(struct xsk_buff_pool *pool, struct xdp_buff **buffs,
 {
 	u32 i, got = xsk_buff_alloc_batch(pool, buffs, max);
 
-	if (likely(!READ_ONCE(pool->recycle_check)))
+	if (likely(!xsk_checks_posted(pool)))
 		return got;
 
 	for (i = 0; i < got; i++)
@@ -128,7 +135,7 @@ u32 xsk_refill_buffs(struct xsk_buff_pool *pool, struct xdp_buff **buffs,
 EXPORT_SYMBOL_GPL(xsk_refill_buffs);
 
 /**
- * xsk_refill_take() - get the buffer of an address of a slow span
+ * xsk_refill_take() - get the buffer of an address to check
  * @pool: the pool
  * @span: the addresses
  * @i: index of an address

@@ -17,7 +17,7 @@
  */
 static bool xsk_tx_pool_has_spans(const struct xsk_buff_pool *pool)
 {
-	return !pool->unaligned && !pool->tx_metadata_len && pool->dev &&
+	return !pool->tx_metadata_len && pool->dev &&
 	       !dma_dev_need_sync(pool->dev);
 }
 

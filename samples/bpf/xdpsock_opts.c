@@ -21,6 +21,7 @@ enum opt_kind { OPT_HELP, OPT_INTERFACE, OPT_NUMBER, OPT_CHOICE };
 enum {
 	KEY_ATTACH = UCHAR_MAX + 1,
 	KEY_FORCE,
+	KEY_PASS,
 	KEY_INORDER,
 	KEY_RECYCLE,
 	KEY_FRAGS,
@@ -75,6 +76,9 @@ static const struct opt_spec specs[] = {
 	       "use XDP_ATTACH: no program, no XSKMAP"),
 	CHOICE(KEY_FORCE, "force", force, 1,
 	       "with --attach: fail instead of falling back"),
+	CHOICE(KEY_PASS, "pass", pass, 1,
+	       "with --attach: receive what an XDP program\n"
+	       "of the interface passes"),
 	CHOICE(KEY_INORDER, "inorder", inorder, 1,
 	       "use XDP_TX_INORDER: completion via the Tx\n"
 	       "ring's consumer, without completion ring"),
@@ -282,6 +286,8 @@ static int check(const struct xdpsock_opts *opts)
 		return ret;
 	if (opts->force && !opts->attach)
 		return mistake("--force needs %s", "--attach");
+	if (opts->pass && !opts->attach)
+		return mistake("--pass needs %s", "--attach");
 	if (opts->mode == MODE_SKB && opts->copy == COPY_ZERO)
 		return mistake("generic XDP has no zero-copy: remove %s",
 			       "-S or -z");

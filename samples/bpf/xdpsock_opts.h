@@ -28,6 +28,7 @@ struct xdpsock_opts {
 	unsigned int inorder;
 	unsigned int recycle;
 	unsigned int force;		/* no fallback */
+	unsigned int pass;		/* behind another XDP program */
 	unsigned int poll;
 	unsigned int no_need_wakeup;
 	unsigned int busy_poll;

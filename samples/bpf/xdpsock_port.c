@@ -99,6 +99,10 @@ static int choose_path(struct xsk_ports *ports)
 	if (err)
 		return err;
 	ports->attach = features & XDP_FASTPATH_F_ATTACH;
+	if (opts->pass && !(features & XDP_FASTPATH_F_PASS)) {
+		say("this kernel has no XDP_ATTACH_F_PASS: remove --pass");
+		return -ENOPROTOOPT;
+	}
 	if (ports->attach)
 		return 0;
 	if (opts->force)
@@ -120,7 +124,9 @@ static int ask_to_attach(struct xsk_port *port)
 		flags |= XDP_ATTACH_F_SKB_MODE;
 	else if (opts->mode == MODE_NATIVE || opts->force)
 		flags |= XDP_ATTACH_F_DRV_MODE;
-	if (opts->force)
+	if (opts->pass)
+		flags |= XDP_ATTACH_F_PASS;
+	else if (opts->force)
 		flags |= XDP_ATTACH_F_IF_NOEXIST;
 	return xsk_fastpath__attach(port_fd(port), flags);
 }

@@ -35,6 +35,7 @@
 #define XDP_FASTPATH_F_ATTACH	(1ULL << 0)	/* XDP_ATTACH */
 #define XDP_FASTPATH_F_INORDER	(1ULL << 1)	/* XDP_TX_INORDER */
 #define XDP_FASTPATH_F_RECYCLE	(1ULL << 2)	/* XDP_RECYCLE */
+#define XDP_FASTPATH_F_PASS	(1ULL << 3)	/* XDP_ATTACH_F_PASS */
 
 /*
  * struct xdp_attach - attach a socket to a queue, without XDP program and map
@@ -51,7 +52,8 @@
  * bind() attaches the socket to its queue: all packets of the queue go to its
  * Rx ring, until it is closed. The kernel runs a built-in program for this
  * purpose, unless the device runs a regular program, which always has
- * precedence and shadows the socket. A socket without an Rx ring keeps the
+ * precedence and shadows the socket, or, with XDP_ATTACH_F_PASS, decides which
+ * packets the socket receives. A socket without an Rx ring keeps the
  * built-in program attached (some drivers have no zero-copy Tx without a
  * program), but uses no queue.
  *
@@ -62,13 +64,16 @@
  * ERANGE	the device has no such Rx queue
  * EBUSY	another socket is attached to the queue; or device memory is
  *		bound to a queue of the device; or the queue, or the device in
- *		the other mode, is not yet released by a socket that was closed
+ *		the other mode, was not released within 10 seconds by a socket
+ *		that was closed; with O_NONBLOCK, bind() does not wait for it
  * EOPNOTSUPP	the device does not support the requested mode
  * EEXIST	another attached socket uses the device in the other mode; or
  *		an upper device runs a program; or, with
  *		XDP_ATTACH_F_IF_NOEXIST, a regular program runs
  * or with the error of the driver that refused the program, or of the creation
  * of the built-in program.
+ *
+ * Newer kernels may have more states and reasons than listed here.
  */
 struct xdp_attach {
 	__u32 flags;
@@ -88,6 +93,12 @@ struct xdp_attach {
 #define XDP_ATTACH_F_IF_NOEXIST	(1U << 2)
 /* Withdraw the option, before bind(). No other flag is allowed with it. */
 #define XDP_ATTACH_F_OFF	(1U << 3)
+/*
+ * Receive what a regular program passes: packets of the queue for which it
+ * returns XDP_PASS go to the socket instead of the stack. It decides about all
+ * other packets as without the socket.
+ */
+#define XDP_ATTACH_F_PASS	(1U << 4)
 
 enum {
 	XDP_ATTACH_S_NONE,	/* not requested */
@@ -100,6 +111,9 @@ enum {
 				 */
 	XDP_ATTACH_S_DETACHED,	/* the device was unregistered or moved to
 				 * another network namespace
+				 */
+	XDP_ATTACH_S_PASSED,	/* a regular program is active, and the socket
+				 * receives the packets that it passes
 				 */
 };
 
@@ -115,7 +129,9 @@ enum {
 	XDP_ATTACH_R_MODE_CONFLICT,	/* the device is used in another mode */
 	XDP_ATTACH_R_UPPER,		/* an upper device runs a program */
 	XDP_ATTACH_R_REGULAR,		/* a regular program is active */
-	XDP_ATTACH_R_ZC_GENERIC,	/* zero-copy requested in generic mode */
+	XDP_ATTACH_R_ZC_GENERIC,	/* zero-copy requested in generic mode,
+					 * or behind a generic program
+					 */
 	XDP_ATTACH_R_BUILTIN,		/* the built-in program could not be
 					 * created: no memory, or refused by a
 					 * security module
@@ -175,17 +191,17 @@ enum {
  * Two packets may be written to a chunk that user space posts twice, to Tx, to
  * the fill ring, or to both. With XDP_RECYCLE_F_CHECK the Rx queue refuses and
  * counts chunks that were posted to the device before and are still there. This
- * holds for the queue until its last socket is closed.
+ * holds for the queue until its last socket is closed, and needs aligned chunks.
  *
  * Fails with one of these. The kernel log has the reason why two bound sockets
  * cannot be paired.
  * ENOTCONN	a socket is not bound
  * EINVAL	no Tx ring, or no Rx ring in the other socket; unknown flags
  * EXDEV	the sockets do not share a umem
- * EOPNOTSUPP	a socket is not zero-copy; the chunks are unaligned; the socket
- *		has XDP_USE_SG; the driver of the Rx queue does not take
- *		recycled chunks; XDP_RECYCLE_F_CHECK on a device whose memory
- *		needs DMA syncs
+ * EOPNOTSUPP	a socket is not zero-copy; the socket has XDP_USE_SG; the driver
+ *		of the Rx queue does not take recycled chunks;
+ *		XDP_RECYCLE_F_CHECK with unaligned chunks, or on a device whose
+ *		memory needs DMA syncs
  * EPROTOTYPE	no XDP_TX_INORDER
  * EMLINK	several sockets transmit on the queue
  * EAGAIN	an earlier call is not effective yet, because descriptors

@@ -55,9 +55,17 @@ static void xsk_kunit_write_space(struct sock *sk)
 {
 }
 
+/* A device that needs no DMA syncs, unless all devices do */
+static inline void xsk_kunit_dev(struct device *dev)
+{
+#ifdef CONFIG_DMA_NEED_SYNC
+	dev->dma_skip_sync = true;
+#endif
+}
+
 /*
- * A queue with @socks sockets, whose Tx rings have @entries entries. Its device
- * needs no DMA syncs, unless all devices do.
+ * A queue with @socks sockets, whose Tx rings have @entries entries, on a device
+ * of xsk_kunit_dev().
  */
 static inline struct xsk_kunit_queue *xsk_kunit_queue(struct kunit *test,
 						      u32 socks, u32 entries)
@@ -69,9 +77,7 @@ static inline struct xsk_kunit_queue *xsk_kunit_queue(struct kunit *test,
 	KUNIT_ASSERT_NOT_NULL(test, queue);
 	INIT_LIST_HEAD(&queue->pool.xsk_tx_list);
 	queue->pool.dev = &queue->dev;
-#ifdef CONFIG_DMA_NEED_SYNC
-	queue->dev.dma_skip_sync = true;
-#endif
+	xsk_kunit_dev(&queue->dev);
 	for (i = 0; i < socks; i++) {
 		xsk_kunit_ring(test, &queue->tx[i], entries);
 		queue->xs[i].tx = &queue->tx[i];

@@ -144,12 +144,11 @@ static void xsk_recycle_drivers(struct kunit *test)
 	xsk_recycle_expect(test, -EOPNOTSUPP, pair);
 }
 
-/* Both sockets are zero-copy, with aligned chunks and single-buffer packets */
+/* Both sockets are zero-copy, with single-buffer packets */
 static void xsk_recycle_modes(struct kunit *test)
 {
 	struct xsk_kunit_queue *pair = xsk_recycle_make_pair(test);
 	bool *const modes[] = {
-		&pair->pool.unaligned,
 		&pair->xs[0].sg,
 		&pair->xs[0].zc,
 		&pair->xs[1].zc,
@@ -164,6 +163,18 @@ static void xsk_recycle_modes(struct kunit *test)
 	xsk_recycle_expect(test, 0, pair);
 }
 
+/* Unaligned chunks are recycled, but duplicates are not found */
+static void xsk_recycle_unaligned(struct kunit *test)
+{
+	struct xsk_kunit_queue *pair = xsk_recycle_make_pair(test);
+
+	pair->pool.unaligned = true;
+	xsk_recycle_expect(test, 0, pair);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			xsk_recycle_check_mode(&pair->xs[0], &pair->xs[1],
+					       XDP_RECYCLE_F_CHECK));
+}
+
 static struct kunit_case xsk_recycle_cases[] = {
 	KUNIT_CASE_PARAM(xsk_recycle_no_request, xsk_kunit_index_gen_params),
 	KUNIT_CASE_PARAM(xsk_recycle_switches, xsk_kunit_index_gen_params),
@@ -172,6 +183,7 @@ static struct kunit_case xsk_recycle_cases[] = {
 	KUNIT_CASE_PARAM(xsk_recycle_surplus, xsk_kunit_index_gen_params),
 	KUNIT_CASE(xsk_recycle_drivers),
 	KUNIT_CASE(xsk_recycle_modes),
+	KUNIT_CASE(xsk_recycle_unaligned),
 	{}
 };
 

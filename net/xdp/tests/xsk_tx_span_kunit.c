@@ -12,12 +12,13 @@
 struct xsk_tx_span_written {
 	dma_addr_t dma;
 	u32 len;
+	bool eop;
 };
 
 struct xsk_tx_span_fixture {
 	struct xsk_buff_pool pool;
 	struct xdp_sock xs;
-	dma_addr_t dma_pages[PAGES];
+	dma_addr_t dma_offsets[PAGES];
 	struct xdp_desc desc[COUNT];
 	u64 done[COUNT];
 	struct xsk_tx_span_written written[1 + COUNT];
@@ -51,11 +52,11 @@ static const struct xsk_tx_span_param xsk_tx_span_params[] = {
 KUNIT_ARRAY_PARAM_DESC(xsk_tx_span, xsk_tx_span_params, name);
 
 static void xsk_tx_span_record(void *desc, size_t index, dma_addr_t dma,
-			       u32 len)
+			       u32 len, bool eop)
 {
 	struct xsk_tx_span_written *written = desc;
 
-	written[index] = (struct xsk_tx_span_written){ dma, len };
+	written[index] = (struct xsk_tx_span_written){ dma, len, eop };
 }
 
 /* DMA pages are in reverse order, the device ring begins at descriptor 1 */
@@ -68,11 +69,10 @@ static struct xsk_tx_span_fixture *xsk_tx_span_make(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 
 	for (i = 0; i < PAGES; i++)
-		f->dma_pages[i] = (PAGES - i) * PAGE_SIZE |
-				  XSK_NEXT_PG_CONTIG_MASK;
+		f->dma_offsets[i] = (PAGES - i) * PAGE_SIZE - i * PAGE_SIZE;
 	for (i = 0; i < COUNT; i++)
 		f->desc[i] = (struct xdp_desc){ i * 100 % CHUNK, 60 + i, 0 };
-	f->pool.dma_pages = f->dma_pages;
+	f->pool.dma_offsets = f->dma_offsets;
 	f->pool.addrs_cnt = PAGES * PAGE_SIZE;
 	f->pool.chunk_mask = ~(u64)(CHUNK - 1);
 	f->xs.pool = &f->pool;
@@ -171,6 +171,90 @@ static void xsk_tx_span_not_recorded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->done[0], 0);
 }
 
+/* Packets of @segs descriptors, of which @invalid is not valid. All packets
+ * before it are written that are whole within the span.
+ */
+static void xsk_tx_span_expect_packets(struct kunit *test,
+				       struct net_device *netdev, u32 segs,
+				       u32 invalid)
+{
+	struct xsk_tx_span_fixture *f = xsk_tx_span_make(test);
+	u32 i, sent, bytes = 0;
+
+	for (i = 0; i < COUNT; i++)
+		f->desc[i].options = (i + 1) % segs ? XDP_PKT_CONTD : 0;
+	if (invalid < COUNT)
+		f->desc[invalid].options |= XDP_TX_METADATA;
+	f->pool.netdev = netdev;
+	f->xs.sg = true;
+	sent = segs > netdev->xdp_zc_max_segs ? 0 :
+						rounddown(invalid, segs);
+	KUNIT_EXPECT_EQ(test, sent,
+			xsk_tx_span_write_any(&f->span, &f->ring,
+					      xsk_tx_span_record));
+	for (i = 0; i < sent; i++) {
+		KUNIT_EXPECT_EQ(test, f->written[1 + i].len, f->desc[i].len);
+		KUNIT_EXPECT_EQ(test, f->written[1 + i].eop,
+				!f->desc[i].options);
+		KUNIT_EXPECT_EQ(test, f->done[i], f->desc[i].addr);
+		bytes += f->desc[i].len;
+	}
+	KUNIT_EXPECT_EQ(test, f->ring.bytes, bytes);
+}
+
+static void xsk_tx_span_packets(struct kunit *test)
+{
+	struct net_device *netdev;
+	u32 segs, invalid;
+
+	netdev = kunit_kzalloc(test, sizeof(*netdev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, netdev);
+	netdev->xdp_zc_max_segs = 5;
+	for (segs = 1; segs <= 7; segs++)
+		for (invalid = 0; invalid <= COUNT; invalid++)
+			xsk_tx_span_expect_packets(test, netdev, segs, invalid);
+}
+
+/* A packet of an unaligned chunk is on pages that are contiguous: here the first
+ * two, and the last two
+ */
+static void xsk_tx_span_unaligned(struct kunit *test)
+{
+	const dma_addr_t offsets[PAGES] = { 0x10000, 0x10000, 0x90000, 0x90000 };
+	struct xsk_tx_span_fixture *f = xsk_tx_span_make(test);
+	struct xdp_desc desc = {};
+	struct net_device *netdev;
+	u64 addr, offset = 1000;
+	u32 len;
+	bool valid;
+
+	netdev = kunit_kzalloc(test, sizeof(*netdev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, netdev);
+	f->pool.netdev = netdev;
+	memcpy(f->dma_offsets, offsets, sizeof(offsets));
+	f->pool.unaligned = true;
+	f->pool.chunk_size = CHUNK;
+	f->span.count = 1;
+	for (addr = 0; addr <= (PAGES + 1) * PAGE_SIZE; addr += 100) {
+		for (len = 0; len <= CHUNK + 8; len += 8) {
+			desc.addr = addr < offset ? addr :
+				    (addr - offset) |
+				    offset << XSK_UNALIGNED_BUF_OFFSET_SHIFT;
+			desc.len = len;
+			f->desc[0] = desc;
+			valid = xp_unaligned_validate_desc(&f->pool, &desc);
+			KUNIT_EXPECT_EQ(test, valid,
+					xsk_tx_span_write_any(&f->span, &f->ring,
+							      xsk_tx_span_record));
+			if (!valid)
+				continue;
+			KUNIT_EXPECT_EQ(test, f->written[1].dma,
+					addr + offsets[addr / PAGE_SIZE]);
+			KUNIT_EXPECT_EQ(test, f->done[0], desc.addr);
+		}
+	}
+}
+
 /* A queue with a socket that has written @count descriptors to its Tx ring */
 static struct xsk_kunit_queue *xsk_tx_span_queue(struct kunit *test, u32 count)
 {
@@ -222,6 +306,8 @@ static struct kunit_case xsk_tx_span_cases[] = {
 	KUNIT_CASE_PARAM(xsk_tx_span_stops, xsk_tx_span_gen_params),
 	KUNIT_CASE_PARAM(xsk_tx_span_single, xsk_tx_span_gen_params),
 	KUNIT_CASE(xsk_tx_span_not_recorded),
+	KUNIT_CASE(xsk_tx_span_packets),
+	KUNIT_CASE(xsk_tx_span_unaligned),
 	KUNIT_CASE(xsk_tx_span_counts_empty),
 	{}
 };

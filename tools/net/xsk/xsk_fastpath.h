@@ -228,6 +228,8 @@ static inline const char *xsk_fastpath__attach_state_str(__u32 state)
 		return "stalled";
 	case XDP_ATTACH_S_DETACHED:
 		return "detached";
+	case XDP_ATTACH_S_PASSED:
+		return "passed";
 	}
 	return "unknown";
 }

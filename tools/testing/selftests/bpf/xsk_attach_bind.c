@@ -57,7 +57,8 @@ TEST_F_TIMEOUT(xsk_bind, malformed_option, TIMEOUT)
 {
 	static const struct xdp_attach bad[] = {
 		{ .flags = XDP_ATTACH_F_SKB_MODE | XDP_ATTACH_F_DRV_MODE },
-		{ .flags = 1U << 4 },
+		{ .flags = XDP_ATTACH_F_OFF | XDP_ATTACH_F_PASS },
+		{ .flags = 1U << 30 },
 		{ .flags = 1U << 31 },
 		{ .state = XDP_ATTACH_S_REQUESTED },
 		{ .prog_id = 1 },
@@ -213,7 +214,7 @@ TEST_F_TIMEOUT(xsk_bind, refused_queue_busy, TIMEOUT)
 	ASSERT_EQ(0, xsk_open(&second, &b->opts));
 	EXPECT_EQ(-EBUSY, xsk_bind(&second));
 	xsk_close(&b->rx);
-	ASSERT_EQ(0, xsk_bind_soon(&second));
+	ASSERT_EQ(0, xsk_bind(&second));
 	expect_active(_metadata, &second);
 	ASSERT_EQ(0, xsk_query(&second, &attach));
 	EXPECT_EQ(XDP_ATTACH_R_NONE, attach.reason);

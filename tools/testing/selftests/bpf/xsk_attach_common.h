@@ -80,7 +80,7 @@ static inline bool bed_connect_jumbo(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, run("ip link set " RX_DEV " mtu %u", JUMBO_MTU));
 	ASSERT_EQ(0, run("ip link set " TX_DEV " mtu %u", JUMBO_MTU));
 	ASSERT_EQ(0, xsk_open(&b->rx, &b->opts));
-	err = xsk_bind_soon(&b->rx);
+	err = xsk_bind(&b->rx);
 	if (b->zc && (err == -EINVAL || err == -EOPNOTSUPP))
 		return false;
 	ASSERT_EQ(0, err);
@@ -184,6 +184,33 @@ static inline void expect_regular(struct __test_metadata *_metadata,
 	struct bpf_xdp_query_opts link;
 
 	expect_shadowed(_metadata, x, id);
+
+	link_query(_metadata, x->opts.dev, &link);
+	EXPECT_EQ(id, link.prog_id);
+	EXPECT_EQ(flags & XDP_FLAGS_SKB_MODE ? id : 0, link.skb_prog_id);
+	EXPECT_EQ(flags & XDP_FLAGS_DRV_MODE ? id : 0, link.drv_prog_id);
+}
+
+/*
+ * A regular program runs in the mode of @flags, and the socket behind it; in
+ * generic mode if one of them does
+ */
+static inline void expect_passed(struct __test_metadata *_metadata,
+				 const struct xsk *x, int id, __u32 flags)
+{
+	bool skb = flags & XDP_FLAGS_SKB_MODE ||
+		   x->opts.attach_flags & XDP_ATTACH_F_SKB_MODE;
+	__u32 mode = skb ? XDP_ATTACH_F_SKB_MODE : XDP_ATTACH_F_DRV_MODE;
+	struct bpf_xdp_query_opts link;
+	struct xdp_attach attach, diag;
+
+	ASSERT_EQ(0, xsk_query(x, &attach));
+	ASSERT_EQ(XDP_ATTACH_S_PASSED, attach.state);
+	EXPECT_EQ(XDP_ATTACH_F_PASS | mode, attach.flags);
+	EXPECT_EQ(id, attach.prog_id);
+	EXPECT_EQ(XDP_ATTACH_R_NONE, attach.reason);
+	ASSERT_EQ(1, xsk_diag(x, XDP_SHOW_ATTACH, &diag));
+	EXPECT_EQ(0, memcmp(&attach, &diag, sizeof(attach)));
 
 	link_query(_metadata, x->opts.dev, &link);
 	EXPECT_EQ(id, link.prog_id);

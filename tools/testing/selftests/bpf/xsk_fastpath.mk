@@ -15,10 +15,12 @@ CLANG ?= clang
 BPFTOOL ?= bpftool
 
 TESTS := xsk_attach xsk_attach_bind xsk_attach_lifetime xsk_attach_prog
+TESTS += xsk_attach_pass
 TESTS += xsk_inorder
 TESTS += xsk_safety
 TESTS += xsk_fuzz
 TESTS += xsk_options
+TESTS += xsk_rebind
 
 DIR := tools/testing/selftests/bpf
 # The rest of include/uapi is not for user space: take this one header only.

@@ -542,6 +542,8 @@ static int op_attach(struct actor *a)
 
 	if (one_in(a, 4))
 		attach.flags |= XDP_ATTACH_F_IF_NOEXIST;
+	if (one_in(a, 2))
+		attach.flags |= XDP_ATTACH_F_PASS;
 	if (one_in(a, 16))
 		attach.flags = XDP_ATTACH_F_OFF;
 	if (one_in(a, 16))

@@ -176,7 +176,7 @@ static bool bed_sender_sg(struct __test_metadata *_metadata, struct tx_testbed *
 
 	b->opts.bind_flags |= XDP_USE_SG;
 	ASSERT_EQ(0, xsk_open(&b->tx, &b->opts));
-	err = xsk_bind_soon(&b->tx);
+	err = xsk_bind(&b->tx);
 	if (err != -EOPNOTSUPP)
 		ASSERT_EQ(0, err);
 	return !err;

@@ -1504,7 +1504,7 @@ TEST_F_TIMEOUT(port, duplicates_in_multi_buffer_packets, TIMEOUT)
 	bed_load(_metadata, b, NULL);
 	ASSERT_EQ(0, xsk_open(&b->rx, &b->opts));
 	fill_with_duplicates(&b->rx);
-	i = xsk_bind_soon(&b->rx);
+	i = xsk_bind(&b->rx);
 	if (i == -EINVAL || i == -EOPNOTSUPP)
 		SKIP(return, "no zero-copy of such packets");
 	ASSERT_EQ(0, i);

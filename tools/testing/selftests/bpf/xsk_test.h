@@ -109,6 +109,7 @@ struct xsk_opts {
  * @idle: chunks owned by user space, in the order of their return
  * @tx_chunks: in-order: chunk of each entry of the Tx ring, or CHUNKS
  * @tx_done: in-order: first entry not known to be complete
+ * @last: address of the last packet received
  * @first: first chunk of this socket
  * @count: number of chunks of this socket
  */
@@ -122,6 +123,7 @@ struct xsk {
 	__u32 idle_head, idle_tail;
 	__u32 *tx_chunks;
 	__u32 tx_done;
+	__u64 last;
 	__u32 first, count;
 };
 
@@ -242,7 +244,6 @@ void ports_give_back(void);
 int xsk_open(struct xsk *x, const struct xsk_opts *opts);
 int xsk_adopt(struct xsk *x, int fd, int memfd, const struct xsk_opts *opts);
 int xsk_bind(struct xsk *x);
-int xsk_bind_soon(struct xsk *x);
 int xsk_create(struct xsk *x, const struct xsk_opts *opts);
 void xsk_close(struct xsk *x);
 int queue_settle(const char *dev, __u32 queue);

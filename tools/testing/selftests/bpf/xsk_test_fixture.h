@@ -192,7 +192,7 @@ static inline void expect_refusal(struct __test_metadata *_metadata,
 	struct xsk x;
 
 	ASSERT_EQ(0, xsk_open(&x, opts));
-	EXPECT_EQ(err, xsk_bind_soon(&x));
+	EXPECT_EQ(err, xsk_bind(&x));
 	ASSERT_EQ(0, xsk_query(&x, &attach));
 	EXPECT_EQ(XDP_ATTACH_S_REQUESTED, attach.state);
 	EXPECT_EQ(reason, attach.reason);

@@ -322,24 +322,6 @@ int xsk_bind(struct xsk *x)
 	return 0;
 }
 
-/* The pool of a closed socket is released asynchronously: retry on -EBUSY */
-int xsk_bind_soon(struct xsk *x)
-{
-	long long deadline = now_ms() + STALL_MS;
-	struct xdp_attach attach = {};
-	int err;
-
-	while ((err = xsk_bind(x)) == -EBUSY && now_ms() < deadline) {
-		/* A closed socket is detached synchronously */
-		if (x->opts.attach &&
-		    (xsk_query(x, &attach) ||
-		     attach.reason == XDP_ATTACH_R_QUEUE_BUSY))
-			break;
-		nap(5);
-	}
-	return err;
-}
-
 int xsk_create(struct xsk *x, const struct xsk_opts *opts)
 {
 	int err = xsk_open(x, opts);
@@ -349,7 +331,7 @@ int xsk_create(struct xsk *x, const struct xsk_opts *opts)
 	/* Before bind(), where a driver fills its Rx ring: no packet is dropped */
 	if (!opts->no_rx)
 		xsk_refill(x);
-	err = xsk_bind_soon(x);
+	err = xsk_bind(x);
 	return err ? complain(err, "bind to queue %u of %s", opts->queue,
 			      opts->dev) : 0;
 }
@@ -368,8 +350,8 @@ void xsk_close(struct xsk *x)
 }
 
 /*
- * Wait until the pool of a closed socket is released, which resets a zero-copy
- * queue and drops packets
+ * Wait until a closed socket has released its queue, as bind() does, which resets
+ * a zero-copy queue and drops packets
  */
 int queue_settle(const char *dev, __u32 queue)
 {
@@ -541,6 +523,8 @@ int xsk_recv(struct xsk *x, void *frame)
 
 		if (chunk < 0)
 			return chunk;
+		if (!len)
+			x->last = desc->addr;
 		if (!n-- || len + desc->len > FRAME_MAX ||
 		    desc->addr % CHUNK + desc->len > CHUNK)
 			return complain(-EBADMSG, "bad descriptor");

@@ -24,7 +24,7 @@ static struct xsk_rx_ring i40e_xsk_ring(const struct i40e_ring *rx_ring)
 
 /* Length and status are in one quadword, which is read once */
 static __always_inline u64 i40e_xsk_read(void *desc, void *bufs, size_t index,
-					 u64 max_len, struct xdp_buff **xdp)
+					 u64 max_len, u64 *entry, bool *eop)
 {
 	union i40e_rx_desc *rx_desc = &((union i40e_rx_desc *)desc)[index];
 	u64 qword = le64_to_cpu(READ_ONCE(rx_desc->wb.qword1.status_error_len));
@@ -32,10 +32,11 @@ static __always_inline u64 i40e_xsk_read(void *desc, void *bufs, size_t index,
 	u64 len = qword >> I40E_RXD_QW1_LENGTH_PBUF_SHIFT;
 
 	/* Zero: not written back. The status of a filter exceeds max_len. */
-	if (len - 1 >= max_len || !(qword & BIT(I40E_RX_DESC_STATUS_EOF_SHIFT)))
+	if (len - 1 >= max_len)
 		return 0;
 
-	*xdp = ((struct xdp_buff **)bufs)[index];
+	*eop = qword & BIT(I40E_RX_DESC_STATUS_EOF_SHIFT);
+	*entry = ((u64 *)bufs)[index];
 	return len;
 }
 
@@ -46,12 +47,19 @@ static noinline u32 i40e_xsk_read_span(struct xsk_direct *direct,
 	return xsk_direct_read(direct, ring, count, i40e_xsk_read);
 }
 
+static noinline u32 i40e_xsk_read_packets(struct xsk_direct_packets *state,
+					  const struct xsk_rx_ring *ring,
+					  size_t count)
+{
+	return xsk_direct_read_packets(state, ring, count, i40e_xsk_read);
+}
+
 static __always_inline void i40e_xsk_write(void *desc, void *bufs, size_t index,
-					   struct xdp_buff *xdp, dma_addr_t dma)
+					   u64 entry, dma_addr_t dma)
 {
 	union i40e_rx_desc *rx_desc = &((union i40e_rx_desc *)desc)[index];
 
-	((struct xdp_buff **)bufs)[index] = xdp;
+	((u64 *)bufs)[index] = entry;
 	rx_desc->read.pkt_addr = cpu_to_le64(dma);
 	rx_desc->read.hdr_addr = 0;
 }
@@ -117,11 +125,10 @@ bool i40e_xsk_refill(struct i40e_ring *rx_ring)
 	return i40e_xsk_refill_ring(rx_ring, &ring);
 }
 
-static bool i40e_xsk_idle(const struct i40e_ring *rx_ring)
+static bool i40e_xsk_idle(const struct i40e_ring *rx_ring, u32 index)
 {
-	const union i40e_rx_desc *rx_desc;
+	const union i40e_rx_desc *rx_desc = I40E_RX_DESC(rx_ring, index);
 
-	rx_desc = I40E_RX_DESC(rx_ring, rx_ring->next_to_clean);
 	return !(le64_to_cpu(READ_ONCE(rx_desc->wb.qword1.status_error_len)) &
 		 (I40E_RXD_QW1_LENGTH_PBUF_MASK | I40E_RXD_QW1_LENGTH_SPH_MASK));
 }
@@ -130,14 +137,15 @@ static int i40e_xsk_direct_poll(struct i40e_ring *rx_ring,
 				struct xsk_direct *direct, int budget)
 {
 	struct xsk_rx_ring ring = i40e_xsk_ring(rx_ring);
+	u32 done, stop;
 	bool filled;
-	u32 done;
 
-	done = xsk_direct_receive(direct, &ring, budget, i40e_xsk_read_span);
+	done = xsk_direct_receive(direct, &ring, budget, &stop,
+				  i40e_xsk_read_span, i40e_xsk_read_packets);
 	rx_ring->next_to_clean = ring.next_to_clean;
 	rx_ring->next_to_process = ring.next_to_clean;
 	i40e_update_rx_stats(rx_ring, direct->bytes, done);
-	if (unlikely(done < budget && !i40e_xsk_idle(rx_ring))) {
+	if (unlikely(done < budget && !i40e_xsk_idle(rx_ring, stop))) {
 		xsk_direct_end(direct);
 		return done + i40e_clean_rx_irq_xdp_zc(rx_ring, budget - done);
 	}
@@ -165,7 +173,7 @@ int i40e_clean_rx_irq_zc(struct i40e_ring *rx_ring, int budget)
 	/* Part of a multi-buffer packet was received */
 	if (rx_ring->next_to_process != rx_ring->next_to_clean)
 		return i40e_clean_rx_irq_xdp_zc(rx_ring, budget);
-	if (i40e_xsk_idle(rx_ring) &&
+	if (i40e_xsk_idle(rx_ring, rx_ring->next_to_clean) &&
 	    xsk_refill_idle(pool, I40E_DESC_UNUSED(rx_ring), rx_ring->count,
 			    I40E_RX_BUFFER_WRITE, &filled))
 		return xsk_refill_result(pool, filled, rx_ring->next_to_clean ==

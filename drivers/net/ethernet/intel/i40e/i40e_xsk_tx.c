@@ -11,14 +11,13 @@
 #include "i40e_xsk.h"
 
 static __always_inline void i40e_xsk_write_tx(void *desc, size_t index,
-					      dma_addr_t dma, u32 len)
+					      dma_addr_t dma, u32 len, bool eop)
 {
+	u32 cmd = I40E_TX_DESC_CMD_ICRC | (eop ? I40E_TX_DESC_CMD_EOP : 0);
 	struct i40e_tx_desc *tx_desc = (struct i40e_tx_desc *)desc + index;
 
 	tx_desc->buffer_addr = cpu_to_le64(dma);
-	tx_desc->cmd_type_offset_bsz =
-		build_ctob(I40E_TX_DESC_CMD_ICRC | I40E_TX_DESC_CMD_EOP, 0,
-			   len, 0);
+	tx_desc->cmd_type_offset_bsz = build_ctob(cmd, 0, len, 0);
 }
 
 static noinline u32 i40e_xsk_write_single(const struct xsk_tx_span *span,
@@ -31,6 +30,32 @@ static noinline u32 i40e_xsk_write_span(const struct xsk_tx_span *span,
 					struct xsk_tx_dev_ring *ring)
 {
 	return xsk_tx_span_write(span, ring, i40e_xsk_write_tx);
+}
+
+static noinline u32 i40e_xsk_write_any(const struct xsk_tx_span *span,
+				       struct xsk_tx_dev_ring *ring)
+{
+	return xsk_tx_span_write_any(span, ring, i40e_xsk_write_tx);
+}
+
+static noinline int i40e_xsk_spans_any(struct xsk_buff_pool *pool,
+				       struct xsk_tx_dev_ring *ring)
+{
+	return xsk_tx_spans(pool, ring, i40e_xsk_write_any, i40e_xsk_write_any,
+			    false);
+}
+
+/* Transmit what spans do not support. Returns true if the work is finished. */
+static noinline bool i40e_xsk_xmit_rest(struct i40e_ring *xdp_ring, u32 room)
+{
+	u16 next = xdp_ring->next_to_use;
+
+	if (!xsk_tx_spans_have_packets(xdp_ring->xsk_pool))
+		return i40e_xmit_zc(xdp_ring, room);
+
+	/* Maybe only a packet across the end of a ring: spans go on behind it */
+	i40e_xmit_zc(xdp_ring, min_t(u32, room, I40E_MAX_BUFFER_TXD));
+	return xdp_ring->next_to_use == next;
 }
 
 /**
@@ -51,8 +76,12 @@ bool i40e_xsk_xmit(struct i40e_ring *xdp_ring, bool *again)
 	};
 	int err;
 
-	err = xsk_tx_spans(xdp_ring->xsk_pool, &ring, i40e_xsk_write_single,
-			   i40e_xsk_write_span, false);
+	if (likely(xsk_tx_spans_are_simple(xdp_ring->xsk_pool)))
+		err = xsk_tx_spans(xdp_ring->xsk_pool, &ring,
+				   i40e_xsk_write_single, i40e_xsk_write_span,
+				   false);
+	else
+		err = i40e_xsk_spans_any(xdp_ring->xsk_pool, &ring);
 	sent = room - ring.room;
 	if (sent) {
 		xdp_ring->next_to_use = ring.next;
@@ -63,7 +92,7 @@ bool i40e_xsk_xmit(struct i40e_ring *xdp_ring, bool *again)
 
 	*again = err || !ring.room;
 	if (unlikely(err == -EOPNOTSUPP))
-		return i40e_xmit_zc(xdp_ring, ring.room);
+		return i40e_xsk_xmit_rest(xdp_ring, ring.room);
 	return !sent || ring.room;
 }
 

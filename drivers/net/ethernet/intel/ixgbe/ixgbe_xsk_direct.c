@@ -22,10 +22,9 @@ static struct xsk_rx_ring ixgbe_xsk_ring(const struct ixgbe_ring *rx_ring)
 }
 
 static __always_inline u64 ixgbe_xsk_read(void *desc, void *bufs, size_t index,
-					  u64 max_len, struct xdp_buff **xdp)
+					  u64 max_len, u64 *entry, bool *eop)
 {
 	union ixgbe_adv_rx_desc *rx_desc;
-	struct ixgbe_rx_buffer *bi = &((struct ixgbe_rx_buffer *)bufs)[index];
 	u32 len;
 
 	rx_desc = &((union ixgbe_adv_rx_desc *)desc)[index];
@@ -36,11 +35,8 @@ static __always_inline u64 ixgbe_xsk_read(void *desc, void *bufs, size_t index,
 
 	/* The device writes the length last */
 	dma_rmb();
-	if (!ixgbe_test_staterr(rx_desc, IXGBE_RXD_STAT_EOP))
-		return 0;
-
-	*xdp = bi->xdp;
-	bi->xdp = NULL;
+	*eop = ixgbe_test_staterr(rx_desc, IXGBE_RXD_STAT_EOP);
+	*entry = ((struct ixgbe_rx_buffer *)bufs)[index].entry;
 	return len;
 }
 
@@ -52,13 +48,13 @@ static noinline u32 ixgbe_xsk_read_span(struct xsk_direct *direct,
 }
 
 static __always_inline void ixgbe_xsk_write(void *desc, void *bufs,
-					    size_t index, struct xdp_buff *xdp,
+					    size_t index, u64 entry,
 					    dma_addr_t dma)
 {
 	union ixgbe_adv_rx_desc *rx_desc;
 
 	rx_desc = &((union ixgbe_adv_rx_desc *)desc)[index];
-	((struct ixgbe_rx_buffer *)bufs)[index].xdp = xdp;
+	((struct ixgbe_rx_buffer *)bufs)[index].entry = entry;
 	rx_desc->read.pkt_addr = cpu_to_le64(dma);
 	rx_desc->read.hdr_addr = 0;
 }
@@ -131,11 +127,10 @@ bool ixgbe_xsk_refill(struct ixgbe_ring *rx_ring)
 	return ixgbe_xsk_refill_ring(rx_ring, &ring);
 }
 
-static bool ixgbe_xsk_idle(const struct ixgbe_ring *rx_ring)
+static bool ixgbe_xsk_idle(const struct ixgbe_ring *rx_ring, u32 index)
 {
-	const union ixgbe_adv_rx_desc *rx_desc;
+	const union ixgbe_adv_rx_desc *rx_desc = IXGBE_RX_DESC(rx_ring, index);
 
-	rx_desc = IXGBE_RX_DESC(rx_ring, rx_ring->next_to_clean);
 	return !READ_ONCE(rx_desc->wb.upper.length);
 }
 
@@ -144,13 +139,14 @@ static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
 				 struct xsk_direct *direct, int budget)
 {
 	struct xsk_rx_ring ring = ixgbe_xsk_ring(rx_ring);
+	u32 done, stop;
 	bool filled;
-	u32 done;
 
-	done = xsk_direct_receive(direct, &ring, budget, ixgbe_xsk_read_span);
+	done = xsk_direct_receive(direct, &ring, budget, &stop,
+				  ixgbe_xsk_read_span, NULL);
 	rx_ring->next_to_clean = ring.next_to_clean;
 	ixgbe_update_rx_ring_stats(rx_ring, q_vector, done, direct->bytes);
-	if (unlikely(done < budget && !ixgbe_xsk_idle(rx_ring))) {
+	if (unlikely(done < budget && !ixgbe_xsk_idle(rx_ring, stop))) {
 		xsk_direct_end(direct);
 		return done + ixgbe_clean_rx_irq_xdp_zc(q_vector, rx_ring,
 							budget - done);
@@ -178,7 +174,7 @@ int ixgbe_clean_rx_irq_zc(struct ixgbe_q_vector *q_vector,
 	struct xsk_direct direct;
 	bool filled;
 
-	if (ixgbe_xsk_idle(rx_ring) &&
+	if (ixgbe_xsk_idle(rx_ring, rx_ring->next_to_clean) &&
 	    xsk_refill_idle(pool, ixgbe_desc_unused(rx_ring), rx_ring->count,
 			    IXGBE_RX_BUFFER_WRITE, &filled))
 		return xsk_refill_result(pool, filled, rx_ring->next_to_clean ==

@@ -14,7 +14,8 @@
 #include "ixgbe_txrx_common.h"
 
 static __always_inline void ixgbe_xsk_write_tx(void *desc, size_t index,
-					       dma_addr_t dma, u32 len)
+					       dma_addr_t dma, u32 len,
+					       bool eop)
 {
 	const u32 cmd = IXGBE_ADVTXD_DTYP_DATA | IXGBE_ADVTXD_DCMD_DEXT |
 			IXGBE_ADVTXD_DCMD_IFCS | IXGBE_TXD_CMD_EOP;
@@ -39,6 +40,19 @@ static noinline u32 ixgbe_xsk_write_span(const struct xsk_tx_span *span,
 	return xsk_tx_span_write(span, ring, ixgbe_xsk_write_tx);
 }
 
+static noinline u32 ixgbe_xsk_write_any(const struct xsk_tx_span *span,
+					struct xsk_tx_dev_ring *ring)
+{
+	return xsk_tx_span_write_any(span, ring, ixgbe_xsk_write_tx);
+}
+
+static noinline int ixgbe_xsk_spans_any(struct xsk_buff_pool *pool,
+					struct xsk_tx_dev_ring *ring)
+{
+	return xsk_tx_spans(pool, ring, ixgbe_xsk_write_any,
+			    ixgbe_xsk_write_any, true);
+}
+
 /* Transmit descriptors that spans do not support, one by one */
 static void ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
 				  struct xsk_tx_dev_ring *ring)
@@ -50,7 +64,7 @@ static void ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
 	while (ring->room && xsk_tx_peek_desc(pool, &desc)) {
 		dma = xsk_buff_raw_get_dma(pool, desc.addr);
 		xsk_buff_raw_dma_sync_for_device(pool, dma, desc.len);
-		ixgbe_xsk_write_tx(ring->desc, ring->next, dma, desc.len);
+		ixgbe_xsk_write_tx(ring->desc, ring->next, dma, desc.len, true);
 		if (++ring->next == ring->count)
 			ring->next = 0;
 		ring->bytes += desc.len;
@@ -104,8 +118,12 @@ static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring, bool *again)
 	if (unlikely(!room))
 		return false;
 
-	err = xsk_tx_spans(xdp_ring->xsk_pool, &ring, ixgbe_xsk_write_single,
-			   ixgbe_xsk_write_span, true);
+	if (likely(xsk_tx_spans_are_simple(xdp_ring->xsk_pool)))
+		err = xsk_tx_spans(xdp_ring->xsk_pool, &ring,
+				   ixgbe_xsk_write_single,
+				   ixgbe_xsk_write_span, true);
+	else
+		err = ixgbe_xsk_spans_any(xdp_ring->xsk_pool, &ring);
 	if (unlikely(err == -EOPNOTSUPP))
 		ixgbe_xsk_xmit_single(xdp_ring->xsk_pool, &ring);
 	*again = err || !ring.room;
