@@ -29,6 +29,9 @@ CONTESTANTS = {
             "workloads": ("l2fwd", "fwd")},
     "dpdk-af_xdp": {**AF_XDP, "kernel": "base"},
     "dpdk-af_xdp-patched": {**AF_XDP, "kernel": "patched"},
+    # Its socket is attached, by bench/af_xdp_attach.c
+    "dpdk-af_xdp-attach": {**AF_XDP, "kernel": "patched", "nics": CHIPS,
+                           "environment": {"LD_PRELOAD": "/out/bench/af_xdp_attach.so"}},
     "dpdk-scalar": {**TESTPMD, "options": ("--force-max-simd-bitwidth=64",)},
     # For i40e see VARIATIONS
     "dpdk-vector": {**TESTPMD, "nics": ("ixgbe",)},
@@ -90,7 +93,8 @@ VARIATIONS = (
       for workload in CURVE for batch in (1, 8, 64)),
     *((CHIPS, workload, CURVE[workload], {"batch": batch, "wait": "poll"})
       for workload in ("rxdrop", "l2fwd") for batch in (1, 8, 64)),
-    *((CHIPS, workload, ("dpdk-af_xdp", "dpdk-af_xdp-patched"), {"batch": batch})
+    *((CHIPS, workload, ("dpdk-af_xdp", "dpdk-af_xdp-patched",
+                          "dpdk-af_xdp-attach"), {"batch": batch})
       for workload in ("rxdrop", "l2fwd") for batch in (1, 8)),
     (("i40e",), "l2fwd", FORWARDING, {"frame": 1518}),
     (("i40e",), "l2fwd", FORWARDING, {"frame": "imix"}),

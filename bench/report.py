@@ -13,8 +13,10 @@ COLUMNS = (("insn/packet", "insn_per_pkt", ".1f"), ("kernel", "kernel_insn_per_p
            ("virtual Mpps", "virtual_mpps", ".2f"), ("spread %", "spread_pct", ".2f"))
 # Contestants of the patched kernel that must not cost more than these of the base; the difference in
 # percent that is ignored
-NOT_COSTLIER = {**dict.fromkeys(("patched-off", "attach", "attach-inorder", "all"), "base-xskmap"),
-                "dpdk-af_xdp-patched": "dpdk-af_xdp", "patched-control": "base-control"}
+NOT_COSTLIER = {**dict.fromkeys(("patched-off", "attach", "attach-inorder", "attach-pass", "all"),
+                                "base-xskmap"),
+                **dict.fromkeys(("dpdk-af_xdp-patched", "dpdk-af_xdp-attach"), "dpdk-af_xdp"),
+                "patched-control": "base-control"}
 NOISE = 0.2
 # A profile omits functions below this share
 SHARE_SHOWN = 0.002

@@ -253,7 +253,8 @@ class Testpmd(testpmd.Testpmd):
         super().__init__(
             ["--lcores", "0@0,1@0", *devices, *cell["options"]],
             [f"--forward-mode={forward}", f"--burst={cell['batch']}",
-             f"--rxd={cell['descriptors']}", f"--txd={cell['descriptors']}", "--txpkts=60"])
+             f"--rxd={cell['descriptors']}", f"--txd={cell['descriptors']}", "--txpkts=60"],
+            cell["environment"])
         eventually("link", lambda: all(" up " in self(f"show port summary {port}")
                                        for port in range(max(1, len(cell["ports"])))))
         self("start")

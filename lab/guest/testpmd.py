@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """DPDK's testpmd, and ports that change hands between Linux and DPDK."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -13,10 +14,11 @@ PROMPT = "testpmd> "
 class Testpmd:
     """An interactive testpmd, with options of EAL and its own ones."""
 
-    def __init__(self, eal, options):
+    def __init__(self, eal, options, environment=None):
         self.process = subprocess.Popen(
             ["stdbuf", "-o0", "dpdk-testpmd", "--in-memory", "-m", "192", *eal, "--", "-i",
              "--total-num-mbufs=40000", *options],
+            env=os.environ | (environment or {}),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.until_prompt()
 

@@ -341,8 +341,8 @@ def set_up():
     reachable(PEER_ADDRESS)
 
 
-def tests(hows):
-    """Yield name, function and arguments of the tests."""
+def tests(hows, timing):
+    """Yield name, function and arguments of the tests in a timing of nicsim."""
     yield "ping", ping, PEER_ADDRESS, 50
     yield "TCP with checksums", transfer, PEER_ADDRESS, 8 << 20
     for action, *args in XDP:
@@ -359,7 +359,7 @@ def tests(hows):
                "--inorder", "--recycle")
     for how in hows:
         yield f"l2fwd {how} zero-copy, unaligned chunks", l2fwd, how, "zero-copy", False, *UNALIGNED
-        if sys.argv[1] == "i40e":
+        if sys.argv[1] == "i40e" and timing == "async":
             for name, options in MULTI_BUFFER.items():
                 yield f"l2fwd {how} zero-copy, multi-buffer{name}", multi_buffer, how, *options
         yield f"txonly {how} zero-copy, by poll() alone", poll_alone, how
@@ -382,7 +382,7 @@ def main():
     hows = ("xskmap",) if sys.argv[2] == "base" else ("xskmap", "attach")
     timings = sys.argv[3].split(",")
     cases = [(f"{timing}: {name}", in_timing, timing, *call) for timing in timings
-             for name, *call in tests(hows)]
+             for name, *call in tests(hows, timing)]
     if "attach" in hows:
         cases.append((f"{timings[-1]}: storm of switches to a regular program and back",
                       in_timing, timings[-1], storm))
