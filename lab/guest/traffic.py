@@ -332,7 +332,7 @@ def storm():
 def set_up():
     """Load the driver and set the ports up."""
     no_ipv6()
-    cmd("sysctl -qw vm.nr_hugepages=16")  # unaligned chunks need them
+    cmd("sysctl -qw vm.nr_hugepages=32")  # for two umems: one may not be released yet
     cmd(f"modprobe {sys.argv[1]}")
     ip(f"addr add {ADDRESS} dev eth0")
     ip("link set eth0 up")
