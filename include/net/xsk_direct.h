@@ -24,9 +24,10 @@ struct xdp_sock;
  * running BPF. A poll calls
  *
  *   xsk_direct_begin()		once; if it fails, packets go through BPF
- *   xsk_direct_receive()	with a function that only consists of
- *				xsk_direct_read() and the driver's function
- *				that reads a descriptor
+ *   xsk_direct_receive()	with functions that only consist of
+ *				xsk_direct_read(), or
+ *				xsk_direct_read_packets(), and the driver's
+ *				function that reads a descriptor
  *   xsk_refill()		see xsk_refill.h
  *   xsk_direct_end()		once: publishes rings and wakes up the socket
  *
@@ -410,6 +411,7 @@ static inline u32 xsk_direct_receive(struct xsk_direct *direct,
 				     u32 *stop, xsk_direct_span_t span,
 				     xsk_direct_packets_t packets)
 {
+	*stop = ring->next_to_clean;
 	return 0;
 }
 

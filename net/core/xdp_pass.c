@@ -9,8 +9,8 @@
  *
  * Drivers decide by aux->xdp_has_frags which packets a program can take. There
  * is one wrapper of each kind, and each has its own pointer to the regular
- * program: a multi-buffer packet never meets a program that cannot take it,
- * also while one kind replaces the other.
+ * program: what the driver does for programs without frags holds for it, also
+ * while one kind replaces the other.
  *
  * Programs are swapped in three steps. The regular program is set for its
  * wrapper, then the driver replaces the old program, and the previous wrapper
@@ -240,8 +240,8 @@ int xdp_pass_step_aside(struct net_device *dev, struct bpf_prog *prog)
 	return 0;
 }
 
-/* Wrap or unwrap the regular program, when the first user comes or the last one
- * goes
+/* Wrap or unwrap the regular program, when the first user is added or the last
+ * one removed
  */
 static int xdp_pass_apply(struct net_device *dev, enum bpf_xdp_mode mode,
 			  struct netlink_ext_ack *extack)

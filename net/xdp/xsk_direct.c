@@ -33,7 +33,7 @@ static void xsk_direct_aim(struct xsk_direct *direct, struct xsk_queue *rx)
  * @budget: maximum number of packets
  *
  * Context: NAPI poll
- * Return: true if single-buffer packets can be delivered directly; false if
+ * Return: true if packets can be delivered directly; false if
  * they must go through @prog: it is not the built-in program, @pool is left out
  * by xsk_direct_init(), there is no socket, or its Rx ring is full
  */

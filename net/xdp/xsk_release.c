@@ -144,7 +144,7 @@ void xsk_wait_released(struct net_device *dev)
 }
 
 /**
- * xsk_release_done() - wake up those who wait for a queue
+ * xsk_release_done() - wake up the waiters for a queue
  *
  * Context: the RTNL section in which a pool was taken from its queue
  */

@@ -140,8 +140,12 @@ static int flow_steer(const struct flow *f)
 /* Write packets to the Tx ring, but do not transmit them */
 int flow_put(struct flow *f, __u32 frames)
 {
-	while (frames && flow_send_one(f))
-		frames--;
+	while (frames) {
+		if (flow_send_one(f))
+			frames--;
+		else if (xsk_reap(f->tx) <= 0)
+			break;
+	}
 	return frames ? complain(-ENOSPC, "Tx ring full") : 0;
 }
 

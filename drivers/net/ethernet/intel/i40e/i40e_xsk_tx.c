@@ -45,7 +45,9 @@ static noinline int i40e_xsk_spans_any(struct xsk_buff_pool *pool,
 			    false);
 }
 
-/* Transmit what spans do not support. Returns true if the work is finished. */
+/* Transmit descriptors that spans do not support. Returns true if the work is
+ * finished.
+ */
 static noinline bool i40e_xsk_xmit_rest(struct i40e_ring *xdp_ring, u32 room)
 {
 	u16 next = xdp_ring->next_to_use;
@@ -55,7 +57,11 @@ static noinline bool i40e_xsk_xmit_rest(struct i40e_ring *xdp_ring, u32 room)
 
 	/* Maybe only a packet across the end of a ring: spans go on behind it */
 	i40e_xmit_zc(xdp_ring, min_t(u32, room, I40E_MAX_BUFFER_TXD));
-	return xdp_ring->next_to_use == next;
+	if (xdp_ring->next_to_use != next)
+		return false;
+
+	/* Something else: an invalid packet may have any length */
+	return i40e_xmit_zc(xdp_ring, room);
 }
 
 /**
