@@ -28,7 +28,7 @@ static void *next(const char *library, const char *name)
 
 EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
-	int (*real)(int, const struct sockaddr *, socklen_t) = next(NULL, "bind");
+	__typeof__(bind) *real = next(NULL, "bind");
 	int err;
 
 	if (addr && len >= sizeof(addr->sa_family) && addr->sa_family == AF_XDP) {
@@ -47,7 +47,7 @@ EXPORT int xsk_socket__create_shared(struct xsk_socket **xsk, const char *ifname
 				     struct xsk_ring_cons *comp,
 				     const struct xsk_socket_config *config)
 {
-	__typeof__(&xsk_socket__create_shared) real = next("libxdp.so.1", __func__);
+	__typeof__(xsk_socket__create_shared) *real = next("libxdp.so.1", __func__);
 	struct xsk_socket_config attached = *config;
 
 	attached.libxdp_flags |= XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
@@ -58,7 +58,7 @@ EXPORT int xsk_socket__create(struct xsk_socket **xsk, const char *ifname, __u32
 			      struct xsk_umem *umem, struct xsk_ring_cons *rx,
 			      struct xsk_ring_prod *tx, const struct xsk_socket_config *config)
 {
-	__typeof__(&xsk_socket__create) real = next("libxdp.so.1", __func__);
+	__typeof__(xsk_socket__create) *real = next("libxdp.so.1", __func__);
 	struct xsk_socket_config attached = *config;
 
 	attached.libxdp_flags |= XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;

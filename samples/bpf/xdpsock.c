@@ -175,11 +175,12 @@ static void move_frags(struct xsk_port *port, struct xdp_desc *to,
 		       const struct xdp_desc *from, __u32 n, bool swap)
 {
 	bool in_packet = port->in_packet;
+	__u64 at;
 
 	for (__u32 i = 0; i < n; i++) {
+		at = xsk_umem__add_offset_to_addr(from[i].addr);
 		if (swap && !in_packet)
-			frame_swap_macs(xsk_umem__get_data(port->area,
-				xsk_umem__add_offset_to_addr(from[i].addr)));
+			frame_swap_macs(port->area + at);
 		in_packet = from[i].options & XDP_PKT_CONTD;
 		to[i] = from[i];
 	}
