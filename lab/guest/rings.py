@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The private flag xdp-tx-rings: programs and AF_XDP sockets come and go without a reset.
+"""The private flag xdp-tx-rings: programs and AF_XDP sockets are attached without a reset.
 
 Prints KTAP. Arguments: the driver; a regular expression for the names of tests.
 
@@ -86,7 +86,7 @@ def quiet():
 
 
 def carrier_changes():
-    """Return how often the link has come and gone."""
+    """Return the number of times that the link has changed."""
     return int((DEVICE / "carrier_changes").read_text())
 
 
@@ -281,7 +281,7 @@ def bind_time():
 
 
 def without_reset(rounds, *acts):
-    """Nothing is disturbed, however a program comes and goes."""
+    """Nothing is disturbed, however a program is attached and detached."""
     with kept(), undisturbed(), meanwhile(send):
         for act in acts * rounds:
             act()
