@@ -157,6 +157,21 @@ struct xsk_direct_regs {
 	u32 bytes;
 };
 
+/* Internal to xsk_direct_read(): from descriptor @from on */
+static __always_inline struct xsk_direct_regs
+xsk_direct_load(const struct xsk_direct *direct,
+		const struct xsk_rx_ring *ring, size_t from)
+{
+	return (struct xsk_direct_regs) {
+		.desc = direct->desc + from,
+		.pool = ring->pool,
+		.dev_desc = ring->desc,
+		.bufs = ring->bufs,
+		.next = ring->next_to_clean + from,
+		.max_len = direct->max_len,
+	};
+}
+
 /* Internal to xsk_direct_read(): returns false if there is no packet @i */
 static __always_inline bool
 xsk_direct_read_one(struct xsk_direct_regs *regs, size_t i,
@@ -197,15 +212,8 @@ static __always_inline u32
 __xsk_direct_read(struct xsk_direct *direct, const struct xsk_rx_ring *ring,
 		  size_t count, bool four, xsk_direct_read_t read)
 {
-	const size_t from = four ? 0 : ALIGN_DOWN(count, 4);
-	struct xsk_direct_regs regs = {
-		.desc = direct->desc + from,
-		.pool = ring->pool,
-		.dev_desc = ring->desc,
-		.bufs = ring->bufs,
-		.next = ring->next_to_clean + from,
-		.max_len = direct->max_len,
-	};
+	struct xsk_direct_regs regs =
+		xsk_direct_load(direct, ring, four ? 0 : ALIGN_DOWN(count, 4));
 	const struct xdp_desc *end = direct->desc +
 				     (four ? ALIGN_DOWN(count, 4) : count);
 	size_t got, step = four ? 4 : 1;
@@ -262,14 +270,7 @@ xsk_direct_read_packets(struct xsk_direct_packets *state,
 			xsk_direct_read_t read)
 {
 	struct xsk_direct *direct = state->direct;
-	struct xsk_direct_regs regs = {
-		.desc = direct->desc,
-		.pool = ring->pool,
-		.dev_desc = ring->desc,
-		.bufs = ring->bufs,
-		.next = ring->next_to_clean,
-		.max_len = direct->max_len,
-	};
+	struct xsk_direct_regs regs = xsk_direct_load(direct, ring, 0);
 	u32 bytes = state->partial_bytes, packets = 0;
 	u64 len, entry;
 	size_t i, end;

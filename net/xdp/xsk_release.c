@@ -19,7 +19,9 @@
  * check. Waiters exist only while queues are being released, and a process that
  * wants to keep the RTNL busy can call bind() in a loop anyway.
  */
+#include <linux/capability.h>
 #include <linux/rtnetlink.h>
+#include <linux/user_namespace.h>
 #include <linux/wait.h>
 #include <net/xdp_sock.h>
 #include <net/xdp_sock_drv.h>
@@ -128,11 +130,16 @@ static bool xsk_dev_is_released(struct net_device *dev)
  *
  * Context: process context, without RTNL; the caller has a reference to @dev.
  * Netlink requests hold the cb_lock of generic netlink for reading, as in all of
- * their handlers; the release does not need it.
+ * their handlers. The release does not need it, but a new family has to wait:
+ * the administrator of a network namespace must not delay others, and does not
+ * wait here.
  */
 void xsk_wait_released(struct net_device *dev)
 {
 	struct xsk_release release;
+
+	if (!ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN))
+		return;
 
 	xsk_release_init(&release, XSK_RELEASE_TIMEOUT);
 	do {
