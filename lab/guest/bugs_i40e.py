@@ -26,10 +26,11 @@ from lib.py import cmd, ip
 from netdev import links_up, no_ipv6, one_queue, received, size_queues, xdp_bench
 from ports import PCI, nicsim
 from xdp_program import FRAGS, attached
-from xsk import CHUNK, USE_SG, ZEROCOPY, Umem, Xsk
+from xsk import CHUNK, SLOTS, USE_SG, ZEROCOPY, Umem, Xsk
 
 SMALL, JUMBO = 0, 1  # ports
 SMALL_CHUNK = 2048  # only every other one is used
+SHARED_INFO = 320  # bytes at the end of a chunk, without data
 ETH_P_ALL = 3
 BOUND = Path("/sys/bus/pci/drivers/i40e")
 DEBUGFS = Path("/sys/kernel/debug/i40e")
@@ -294,6 +295,24 @@ def pass_fragments():
     ip("link set eth1 mtu 1500")
 
 
+def marked_fragments():
+    """A BPF helper writes beside a multi-buffer packet, whose fragments user space can modify."""
+    ip("link set eth1 mtu 6500")
+    with attached("eth1", "mark"):
+        xsk = Xsk("eth1", umem=Umem(chunk=SMALL_CHUNK), fill=(), flags=ZEROCOPY | USE_SG)
+        xsk.fill.put([chunk * CHUNK + SMALL_CHUNK for chunk in range(SLOTS)])
+        links_up("eth1")
+        nicsim.generate(JUMBO, 20)
+        memory = xsk.umem.memory
+        eventually("a mark", lambda: memory.find(b"MARK") >= 0)
+        pages = [memory[page:page + CHUNK] for page in range(0, len(memory), CHUNK)]
+        shows(any(any(page[:SMALL_CHUNK]) for page in pages), "bytes beside the packets")
+        shows(any(any(page[-SHARED_INFO:]) for page in pages), "fragments in the umem")
+        shows(not any(b"MARK" in page[SMALL_CHUNK:] for page in pages), "not marked")
+        xsk.close()
+    ip("link set eth1 mtu 1500")
+
+
 def linear_program():
     """A program without frags that replaces one with frags gets multi-buffer packets."""
     frames = 20
@@ -314,6 +333,7 @@ def linear_program():
 
 TESTS = (
     ("an MTU that is too large for zero-copy sockets", mtu_without_sg),
+    ("fragments of a multi-buffer packet", marked_fragments),
     ("a program without frags replaces one with frags", linear_program),
     ("XDP_TX into a full ring leaks pages", tx_full),
     ("no poll after down and up", polled_after, "ip link set eth0 down; ip link set eth0 up"),

@@ -20,6 +20,14 @@ int to_eth0(struct xdp_md *ctx)
 	return bpf_redirect(ctx->ingress_ifindex - 4, 0);
 }
 
+/* Into the third buffer of 1472 bytes */
+SEC("xdp.frags")
+int mark(struct xdp_md *ctx)
+{
+	bpf_xdp_store_bytes(ctx, 4000, "MARK", 4);
+	return XDP_DROP;
+}
+
 SEC("xdp.frags")
 int drop(struct xdp_md *ctx)
 {
