@@ -99,7 +99,7 @@ VARIATIONS = (
     (("i40e",), "l2fwd", FORWARDING, {"frame": 1518}),
     (("i40e",), "l2fwd", FORWARDING, {"frame": "imix"}),
     # Three buffers per frame. libxdp's program does not support them at this MTU
-    *((("i40e",), workload, ("attach", "attach-inorder"), {"frame": JUMBO, "batch": batch})
+    *((CHIPS, workload, ("attach", "attach-inorder"), {"frame": JUMBO, "batch": batch})
       for workload in ("rxdrop", "l2fwd") for batch in (8, 64)),
     *((("i40e",), workload, contestants, {"frames": frames, "caches": True})
       for frames in (16384, 65536)

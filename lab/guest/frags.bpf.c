@@ -28,6 +28,25 @@ int mark(struct xdp_md *ctx)
 	return XDP_DROP;
 }
 
+struct {
+	__uint(type, BPF_MAP_TYPE_XSKMAP);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} socket SEC(".maps");
+
+SEC("xdp.frags")
+int to_socket(struct xdp_md *ctx)
+{
+	return bpf_redirect_map(&socket, 0, XDP_DROP);
+}
+
+SEC("xdp.frags")
+int back(struct xdp_md *ctx)
+{
+	return XDP_TX;
+}
+
 SEC("xdp.frags")
 int drop(struct xdp_md *ctx)
 {

@@ -359,7 +359,8 @@ def tests(hows, timing):
                "--inorder", "--recycle")
     for how in hows:
         yield f"l2fwd {how} zero-copy, unaligned chunks", l2fwd, how, "zero-copy", False, *UNALIGNED
-        if sys.argv[1] == "i40e" and timing == "async":
+        # 1514 bytes need two buffers on ixgbe, which drops them: libxdp's program has no frags
+        if timing == "async" and (sys.argv[1] == "i40e" or how == "attach"):
             for name, options in MULTI_BUFFER.items():
                 yield f"l2fwd {how} zero-copy, multi-buffer{name}", multi_buffer, how, *options
         yield f"txonly {how} zero-copy, by poll() alone", poll_alone, how

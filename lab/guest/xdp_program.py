@@ -14,21 +14,38 @@ from xsk import LIBC
 
 FRAGS = BIN / "frags.bpf.o"
 PINNED = "/sys/fs/bpf/frags"
-BPF, BPF_OBJ_GET = 321, 7
+MAPS = "/sys/fs/bpf/maps"
+BPF, BPF_MAP_UPDATE_ELEM, BPF_OBJ_GET = 321, 2, 7
 
 
 def pin():
-    """Load and pin the programs."""
-    cmd(f"bpftool prog loadall {FRAGS} {PINNED} type xdp")
+    """Load and pin the programs, and the map of to_socket."""
+    cmd(f"bpftool prog loadall {FRAGS} {PINNED} type xdp pinmaps {MAPS}")
+
+
+def bpf_object(path):
+    """Return a file of a pinned program or map."""
+    path = ctypes.create_string_buffer(path.encode())
+    attr = struct.pack("=QII", ctypes.addressof(path), 0, 0)
+    file = LIBC.syscall(BPF, BPF_OBJ_GET, attr, len(attr))
+    assert file >= 0, os.strerror(ctypes.get_errno())
+    return file
 
 
 def pinned(name="drop"):
     """Return a file of a pinned program."""
-    path = ctypes.create_string_buffer(f"{PINNED}/{name}".encode())
-    attr = struct.pack("=QII", ctypes.addressof(path), 0, 0)
-    program = LIBC.syscall(BPF, BPF_OBJ_GET, attr, len(attr))
-    assert program >= 0, os.strerror(ctypes.get_errno())
-    return program
+    return bpf_object(f"{PINNED}/{name}")
+
+
+def enter(xsk):
+    """Put a socket into the map of to_socket."""
+    key = ctypes.create_string_buffer(4)
+    value = ctypes.create_string_buffer(struct.pack("=I", xsk.socket.fileno()), 4)
+    file = bpf_object(f"{MAPS}/socket")
+    attr = struct.pack("=IxxxxQQQ", file, ctypes.addressof(key), ctypes.addressof(value), 0)
+    error = LIBC.syscall(BPF, BPF_MAP_UPDATE_ELEM, attr, len(attr))
+    os.close(file)
+    assert not error, os.strerror(ctypes.get_errno())
 
 
 def attach(interface, program, make_call=operator.call):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # lab/tests/{ixgbe,i40e}.sh [REGEX]: the driver of that name on nicsim's NIC for it:
 # administration with the unpatched driver of the base, traffic with the patched one, also through
-# bounce buffers, the private flag xdp-tx-rings, and a malicious guest.
+# bounce buffers, the private flag xdp-tx-rings, multi-buffer packets, and a malicious guest.
 #
 # With REGEX only tests of traffic whose names match, on the patched kernel or KERNEL.
 # FULL=1 adds tests that rarely differ: three more timings, administration on the patched
@@ -41,6 +41,13 @@ rings() {
 		"$KERNEL" -- /src/lab/guest/rings.py "$driver" "$@"
 }
 
+jumbo() {
+	"$LAB/boot.sh" --name "$driver-jumbo" --timeout 600 --timing async --nic "$nic,$nic" \
+		--wire gen:0,size=9018,start=off --wire sink:0,verify \
+		--wire gen:1,size=imix,start=off --wire sink:1,verify \
+		"$KERNEL" -- /src/lab/guest/jumbo.py "$driver" "$@"
+}
+
 hostile() {
 	"$LAB/boot.sh" --name "$driver-hostile" --any-events --nic "$nic" \
 		--wire gen:0,start=off base -- /src/lab/guest/hostile.py "$driver"
@@ -52,6 +59,7 @@ run() {
 	label patched traffic patched
 	label "patched, bounced" bounced patched
 	label "XDP Tx rings" rings
+	label "jumbo frames" jumbo
 	label "hostile guest" hostile
 	[[ -n ${FULL:-} ]] || return 0
 	label patched administration patched

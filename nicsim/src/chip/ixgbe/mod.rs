@@ -232,7 +232,7 @@ impl Ixgbe {
                         format!("Tx queue {queue}: no length")
                     });
                 }
-                self.tx[queue].enable(extent);
+                self.tx[queue].enable(extent, value);
             }
             CONTROL if before & !value & ENABLE != 0 => {
                 self.tx[queue].disable(host);

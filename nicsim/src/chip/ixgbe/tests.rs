@@ -84,8 +84,14 @@ impl Machine {
         self.host.memory.write_u64(at + 8, high).expect("ring");
     }
 
-    /// A data descriptor for `length` bytes at the start of the buffers.
+    /// A data descriptor for `length` bytes at the start of the buffers, for a frame of its
+    /// own.
     fn data(&self, index: u32, length: usize, flags: u64) {
+        self.part(index, length, flags | (length as u64) << 46);
+    }
+
+    /// The same for a part of a frame, without its length.
+    fn part(&self, index: u32, length: usize, flags: u64) {
         let command = 0x2030_0000 | flags | length as u64;
         self.write_descriptor(index, TX_BUFFERS, command);
     }
@@ -147,10 +153,10 @@ fn gathers_a_frame_over_descriptors_and_pads_short_ones() {
         .memory
         .write(TX_BUFFERS, &broadcast(30))
         .expect("buffer");
-    machine.data(0, 20, 0);
+    machine.part(0, 20, 50 << 46);
     machine.set(at::TX + 0x18, 1);
     assert!(machine.host.tx.is_empty());
-    machine.data(1, 30, EOP_RS);
+    machine.part(1, 30, EOP_RS);
     machine.set(at::TX + 0x18, 2);
     let mut expected = broadcast(30)[..20].to_vec();
     expected.extend_from_slice(&broadcast(30));
@@ -160,6 +166,41 @@ fn gathers_a_frame_over_descriptors_and_pads_short_ones() {
     machine.data(2, 30, EOP_RS);
     machine.set(at::TX + 0x18, 3);
     assert_eq!(machine.sent().len(), 30);
+}
+
+#[test]
+fn paylen_of_the_first_descriptor_is_the_length_of_the_frame() {
+    let mut machine = Machine::new(Timing::LOCKSTEP);
+    for (number, paylen) in [100, 60, 0].into_iter().enumerate() {
+        let first = 2 * number as u32;
+        machine.part(first, 60, paylen << 46);
+        machine.part(first + 1, 40, EOP_RS | 40 << 46);
+        machine.set(at::TX + 0x18, first + 2);
+        let bad = machine.host.events.count(Event::BadTxDescriptor);
+        assert_eq!(bad, number as u64);
+        assert!(machine.tx_done(first + 1));
+    }
+    assert_eq!(machine.sent().len(), 100);
+    assert!(machine.host.tx.is_empty());
+}
+
+#[test]
+fn descriptors_of_a_frame_are_limited_by_wthresh() {
+    for (wthresh, most) in [(0, 38), (8, 30)] {
+        for (parts, bad) in [(most, 0), (most + 1, 1)] {
+            let mut machine = Machine::new(Timing::LOCKSTEP);
+            machine.set(at::TX + 0x28, 0);
+            machine.set(at::TX + 0x28, ENABLE | wthresh << 16);
+            machine.part(0, 10, u64::from(10 * parts) << 46);
+            for index in 1..parts - 1 {
+                machine.part(index, 10, 0);
+            }
+            machine.part(parts - 1, 10, EOP_RS);
+            machine.set(at::TX + 0x18, parts);
+            assert_eq!(machine.host.events.count(Event::BadTxDescriptor), bad);
+            assert_eq!(machine.host.tx.is_empty(), bad == 1);
+        }
+    }
 }
 
 #[test]
@@ -181,7 +222,7 @@ fn segments_tcp() {
         14 << 9 | 20,
         100 << 48 | 20 << 40 | 0x2020_0000 | 3 << 10,
     );
-    machine.data(1, frame.len(), EOP_RS | 1 << 31 | 250 << 46 | 3 << 40);
+    machine.part(1, frame.len(), EOP_RS | 1 << 31 | 250 << 46 | 3 << 40);
     machine.set(at::TX + 0x18, 2);
     let lengths: Vec<usize> = (0..3).map(|_| machine.sent().len()).collect();
     assert_eq!(lengths, [154, 154, 104]);

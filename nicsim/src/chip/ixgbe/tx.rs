@@ -12,6 +12,8 @@ use crate::host::Host;
 const FRAME_MAX: usize = 256 * 1024 + 1024;
 /// Maximum frame length without segmentation (8.2.3.22.13: MAXFRS).
 const JUMBO_MAX: usize = 15872;
+/// Maximum number of data descriptors of a frame, without WTHRESH (7.2.1.1).
+const PARTS_MAX: u32 = 40 - 2;
 /// Minimum segment size, so that one descriptor cannot cause a flood of frames.
 const MSS_MIN: usize = 32;
 
@@ -69,6 +71,15 @@ struct Order {
     command: u32,
     options: u32,
     legacy_vlan: u16,
+    /// Number of data descriptors so far.
+    parts: u32,
+}
+
+impl Order {
+    /// Whether PAYLEN is the length of a frame that is not segmented (7.2.3.2.4).
+    fn has_length(&self, length: usize) -> bool {
+        self.command & DEXT == 0 || (self.options >> 14) as usize == length
+    }
 }
 
 /// Settings of all frames of the port.
@@ -85,15 +96,22 @@ pub struct Settings {
 pub struct State {
     contexts: [Context; 2],
     order: Option<Order>,
+    /// Maximum number of data descriptors of a frame.
+    parts_max: u32,
 }
 
 /// One Tx queue.
 pub type TxRing = ring::TxRing<State>;
 
 impl TxRing {
-    /// Starts the queue.
-    pub fn enable(&mut self, extent: Extent) {
-        self.start(extent, State::default());
+    /// Starts the queue, with TXDCTL.
+    pub fn enable(&mut self, extent: Extent, txdctl: u32) {
+        let wthresh = txdctl >> 16 & 0x7F;
+        let state = State {
+            parts_max: PARTS_MAX.saturating_sub(wthresh),
+            ..State::default()
+        };
+        self.start(extent, state);
     }
 
     /// Stops the queue. Completed descriptors are written back before the driver can see
@@ -150,11 +168,13 @@ impl TxRing {
                 .record(Event::BadTxDescriptor, || format!("type in {high:#x}"));
             self.bad = true;
         }
-        self.chip.order.get_or_insert(Order {
+        let order = self.chip.order.get_or_insert(Order {
             command,
             options: if extended { (high >> 32) as u32 } else { 0 },
             legacy_vlan: if extended { 0 } else { (high >> 48) as u16 },
+            parts: 0,
         });
+        order.parts = order.parts.saturating_add(1);
         let length = (high & 0xFFFF) as usize;
         self.gather(host, low, length, FRAME_MAX);
         let mut cost = OVERHEAD + length;
@@ -176,6 +196,13 @@ impl TxRing {
     ) {
         let order = self.chip.order.take().unwrap_or_default();
         let mut frame = std::mem::take(&mut self.frame);
+        if order.parts > self.chip.parts_max {
+            let (parts, most) = (order.parts, self.chip.parts_max);
+            host.events.record(Event::BadTxDescriptor, || {
+                format!("frame of {parts} descriptors, more than {most}")
+            });
+            self.bad = true;
+        }
         if !std::mem::take(&mut self.bad) {
             self.offload(host, settings, order, &mut frame, emit);
         }
@@ -200,10 +227,10 @@ impl TxRing {
             segment(host, settings, context, vlan, frame, emit);
             return;
         }
-        if frame.len() > JUMBO_MAX {
-            let length = frame.len();
+        let length = frame.len();
+        if length > JUMBO_MAX || !order.has_length(length) {
             host.events.record(Event::BadTxDescriptor, || {
-                format!("frame of {length} bytes")
+                format!("frame of {length} bytes, options {:#x}", order.options)
             });
             return;
         }
