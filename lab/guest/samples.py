@@ -78,6 +78,8 @@ def rxdrop(how, mode, *extra):
     assert tx["tx_packets"] == PACKETS, tx
     dropped = result["rx_dropped"] + result["rx_queue_full"] + lost_on_wire()
     assert result["rx_packets"] + dropped == PACKETS, (result, lost_on_wire())
+    if sys.argv[1] != "base":
+        assert sum(result["drops"].values()) == result["rx_dropped"] + result["rx_queue_full"], result
     assert result["rx_packets"], result
     check_how(result, how, mode)
     if how == "attach":
