@@ -67,7 +67,8 @@ def sockets(how, busy):
 def features():
     """Each device reports which options of the fast path work on it."""
     every = {"attach", "tx-inorder", "recycle"}
-    for interface, expected in ("eth0", every), ("eth2", every), ("lo", {"tx-inorder"}):
+    ports = every | {"tx-checksum"}
+    for interface, expected in ("eth0", ports), ("eth2", ports), ("lo", {"tx-inorder"}):
         ksft_eq(xsk_features(interface), expected, interface)
 
 

@@ -26,7 +26,8 @@ RINGS = {"rx": (RX_RING, 0, 0, 16), "tx": (TX_RING, 1, 0x80000000, 16),
          "completion": (COMPLETION_RING, 3, 0x180000000, 8)}
 SHARED_UMEM, COPY, ZEROCOPY, NEED_WAKEUP, USE_SG = 1, 2, 4, 8, 16  # flags of bind()
 NATIVE, IF_NOEXIST, PASS = 2, 4, 16  # flags of XDP_ATTACH
-UNALIGNED = 1  # flag of the umem
+UNALIGNED, METADATA = 1, 4  # flags of the umem
+TX_METADATA, CONTINUES = 2, 1  # options of a descriptor
 CHUNK = 4096
 SLOTS = 2048  # of each ring
 CHUNKS = 2 * SLOTS
@@ -144,8 +145,8 @@ class Ring:
 class Umem:
     """Memory for frames."""
 
-    def __init__(self, chunks=CHUNKS, flags=0, chunk=CHUNK, headroom=0):
-        self.fields = chunk, headroom, flags, 0
+    def __init__(self, chunks=CHUNKS, flags=0, chunk=CHUNK, headroom=0, metadata=0):
+        self.fields = chunk, headroom, flags | (METADATA if metadata else 0), metadata
         self.memory = mmap.mmap(-1, chunks * CHUNK, mmap.MAP_SHARED)
 
     def registration(self):

@@ -6,6 +6,8 @@
 //! also reported when the interrupt vector of the queue fires ([`TxRing::flush`]). Linux
 //! relies on it: it sets RS in every fourth frame and expects all of them to complete.
 
+use std::ops::RangeInclusive;
+
 use super::hmc::TxContext;
 use crate::chip::ring::{self, DESCRIPTOR, Done, Extent, FRAME_MIN, OVERHEAD};
 use crate::event::Event;
@@ -24,6 +26,9 @@ const SEND_MAX: usize = 256 * 1024;
 const PARTS_MAX: u32 = 8;
 /// Minimum segment size; a smaller one is malicious.
 const MSS_MIN: usize = 64;
+/// Range of MACLEN with an offload: an Ethernet header, and what the field can hold of
+/// which Linux' driver uses 6 bits (`i40e_features_check`).
+const MAC_LENGTHS: RangeInclusive<usize> = 14..=126;
 
 const TYPE: u64 = 0xF;
 const TYPE_DATA: u64 = 0x0;
@@ -101,6 +106,7 @@ struct Order {
     /// IPv4, with checksum insertion.
     ipv4: bool,
     ipv4_sum: bool,
+    ipv6: bool,
     l4: L4,
     mac_len: usize,
     ip_len: usize,
@@ -115,6 +121,7 @@ impl Order {
             dummy: high & DUMMY != 0,
             ipv4: ip >= 2,
             ipv4_sum: ip == 3,
+            ipv6: ip == 1,
             l4: match high >> 12 & 3 {
                 1 => L4::Tcp,
                 2 => L4::Sctp,
@@ -125,6 +132,29 @@ impl Order {
             ip_len: (high >> 23 & 0x7F) as usize * 4,
             l4_len: (high >> 30 & 0xF) as usize * 4,
         }
+    }
+
+    /// Whether checksums are requested with lengths of headers that are possible, in a
+    /// frame of `length` bytes whose IP header is at `l3`. L4T needs IIPT.
+    fn is_sane(&self, l3: usize, length: usize) -> bool {
+        if !self.ipv4_sum && self.l4 == L4::None {
+            return true;
+        }
+        let ip = match (self.ipv4, self.ipv6) {
+            (true, _) => 20..=60,
+            (_, true) => 40..=508,
+            _ => return false,
+        };
+        let l4 = match self.l4 {
+            L4::Tcp => 20..=60,
+            L4::Udp => 8..=8,
+            L4::Sctp => 12..=12,
+            _ => 0..=60,
+        };
+        MAC_LENGTHS.contains(&self.mac_len)
+            && ip.contains(&self.ip_len)
+            && l4.contains(&self.l4_len)
+            && l3 + self.ip_len + self.l4_len <= length
     }
 }
 
@@ -433,6 +463,12 @@ fn send(
         return;
     }
     let l3 = order.mac_len + offload.tunnel.map_or(0, |tunnel| tunnel.len());
+    if !order.is_sane(l3, frame.len()) {
+        host.events.record(Event::BadTxDescriptor, || {
+            format!("header lengths of {order:?} in {} bytes", frame.len())
+        });
+        return;
+    }
     if order.ipv4_sum {
         insert_ipv4(frame, l3, order.ip_len);
     }
@@ -844,6 +880,38 @@ mod tests {
         assert_eq!(setup.host.events.count(Event::BadTxDescriptor), 5);
         assert_eq!(setup.frames.len(), 1, "nine parts are above the maximum");
         assert_eq!(setup.written_head(), 15);
+    }
+
+    #[test]
+    fn header_lengths_of_a_checksum() {
+        let mut setup = Setup::new(Timing::LOCKSTEP, true);
+        let frame = ipv4(17, 5, true);
+        setup.buffer(&frame);
+        let length = frame.len() as u64;
+        let fields = |ip: u64, l4t: u64, mac: u64, ip_len: u64, l4_len: u64| {
+            EOP_RS | ip << 9 | l4t << 12 | mac << 16 | ip_len << 23 | l4_len << 30
+        };
+        let bad = [
+            fields(0, 3, 7, 5, 2), // no IIPT
+            fields(2, 3, 6, 5, 2), // no Ethernet header
+            fields(2, 3, 64, 5, 2),
+            fields(2, 3, 7, 4, 2), // no IPv4 header
+            fields(1, 3, 7, 9, 2), // no IPv6 header
+            fields(2, 3, 7, 5, 0), // no UDP header
+            fields(2, 1, 7, 5, 4), // no TCP header
+            fields(2, 1, 7, 5, 5), // TCP header beyond the frame
+        ];
+        let mut tail = 0;
+        for flags in bad {
+            setup.data(tail, length, flags);
+            tail += 1;
+            setup.tail(tail as u32);
+            assert_eq!(setup.host.events.count(Event::BadTxDescriptor), tail);
+        }
+        assert!(setup.frames.is_empty());
+        setup.data(tail, length, fields(2, 3, 7, 5, 2));
+        setup.tail(tail as u32 + 1);
+        assert_eq!(l4_ok(&setup.frames[0], &Parsed::parse(&frame)), Some(true));
     }
 
     #[test]

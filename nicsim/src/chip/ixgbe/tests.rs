@@ -8,6 +8,7 @@ use super::regs::at;
 use super::{ENABLE, HLREG0_LPBK, HLREG0_TXPADEN, Ixgbe, LINKS_UP_10G};
 use crate::chip::Chip;
 use crate::event::Event;
+use crate::frame::checksum::{fold, sum};
 use crate::host::{Host, Timing};
 use crate::memory::GuestMemory;
 
@@ -442,4 +443,50 @@ fn invalid_accesses_are_counted_and_harmless() {
     machine.set(at::TX + 0x18, 3);
     assert!(machine.host.events.count(Event::NotBusMaster) > 0);
     assert!(machine.host.tx.is_empty());
+}
+
+#[test]
+fn checksums_need_a_valid_context() {
+    const TXSM: u64 = 1 << 41;
+    let mut machine = Machine::new(Timing::LOCKSTEP);
+    // UDP, IPv4; the seed is not that of a pseudo header
+    let mut frame = broadcast(60);
+    frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+    frame[16..18].copy_from_slice(&[0, 46]);
+    machine
+        .host
+        .memory
+        .write(TX_BUFFERS, &frame)
+        .expect("buffer");
+    let mut tail = 0;
+    let mut send = |machine: &mut Machine, lengths: u64, l4t: u64, index: u64| {
+        machine.write_descriptor(tail, lengths, 0x2020_0000 | l4t << 11 | index << 36);
+        machine.data(tail + 1, 60, EOP_RS | 60 << 46 | TXSM | 1 << 36);
+        tail += 2;
+        machine.set(at::TX + 0x18, tail);
+        machine.host.events.count(Event::BadTxDescriptor)
+    };
+    let mac_ip = |mac: u64, ip: u64| mac << 9 | ip;
+    assert_eq!(
+        send(&mut machine, mac_ip(14, 20), 0, 0),
+        1,
+        "the other context"
+    );
+    assert_eq!(send(&mut machine, mac_ip(13, 20), 0, 1), 2);
+    assert_eq!(send(&mut machine, mac_ip(14, 19), 0, 1), 3);
+    assert_eq!(
+        send(&mut machine, mac_ip(14, 45), 0, 1),
+        4,
+        "beyond the frame"
+    );
+    assert_eq!(send(&mut machine, mac_ip(14, 20), 3, 1), 5, "reserved L4T");
+    assert!(machine.host.tx.is_empty());
+    assert_eq!(send(&mut machine, mac_ip(14, 20), 0, 1), 5);
+    let sent = machine.sent();
+    assert_eq!(
+        sum(&sent[34..40]) + sum(&sent[42..]),
+        sum(&frame[34..40]) + sum(&frame[42..])
+    );
+    let (old, new) = (sum(&frame[34..]), sum(&sent[40..42]));
+    assert_eq!(fold(old + new), 0xffff);
 }

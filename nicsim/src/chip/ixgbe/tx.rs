@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Tx queues: descriptors, offloads, write-back (data sheet 7.2).
 
+use std::ops::RangeInclusive;
+
 use crate::chip::ring::{self, Done, Extent, FRAME_MIN, OVERHEAD};
 use crate::event::Event;
 use crate::frame::checksum::{insert_ipv4, insert_l4};
@@ -27,6 +29,9 @@ const VLE: u32 = 1 << 30;
 const TSE: u32 = 1 << 31;
 const POPTS_IXSM: u32 = 1 << 8;
 const POPTS_TXSM: u32 = 1 << 9;
+/// Ranges of MACLEN and IPLEN in the context of a frame with an offload (7.2.3.2.3).
+const MAC_LENGTHS: RangeInclusive<usize> = 14..=127;
+const IP_LENGTHS: RangeInclusive<usize> = 20..=511;
 const TUCMD_IPV4: u32 = 1 << 10;
 const L4T_SHIFT: u32 = 11;
 /// Written back in the last dword of a descriptor (7.2.3.2.5).
@@ -62,6 +67,20 @@ impl Context {
                 _ => L4::None,
             },
         }
+    }
+
+    /// Inserts the checksums that `options` request; false if the lengths are invalid or
+    /// the headers exceed the frame.
+    fn insert_sums(&self, options: u32, frame: &mut [u8]) -> bool {
+        if options & (POPTS_IXSM | POPTS_TXSM) == 0 {
+            return true;
+        }
+        MAC_LENGTHS.contains(&self.mac_len)
+            && IP_LENGTHS.contains(&self.ip_len)
+            && (options & POPTS_IXSM == 0
+                || insert_ipv4(frame, self.mac_len, self.ip_len))
+            && (options & POPTS_TXSM == 0
+                || insert_l4(frame, self.mac_len, self.mac_len + self.ip_len, self.l4))
     }
 }
 
@@ -234,12 +253,12 @@ impl TxRing {
             });
             return;
         }
-        let l4 = context.mac_len + context.ip_len;
-        if order.options & POPTS_IXSM != 0 {
-            insert_ipv4(frame, context.mac_len, context.ip_len);
-        }
-        if order.options & POPTS_TXSM != 0 {
-            insert_l4(frame, context.mac_len, l4, context.l4);
+        if !context.insert_sums(order.options, frame) {
+            let length = frame.len();
+            host.events.record(Event::BadTxDescriptor, || {
+                format!("checksums by {context:?} in {length} bytes")
+            });
+            return;
         }
         send(host, settings, vlan, frame, emit);
     }
