@@ -25,6 +25,8 @@ CONTESTANTS = {
     # Behind the smallest program, of bench/control.bpf.c
     "attach-pass": {**ATTACH, "options": (*ATTACH["options"], "--pass"), "regular": "xdp_pass",
                     "workloads": ("rxdrop", "l2fwd"), "nics": CHIPS},
+    # With a tcpdump beside it, which takes part of the CPU
+    "attach-capture": {**ATTACH, "capture": True, "workloads": ("rxdrop", "l2fwd"), "nics": CHIPS},
     "all": {**ATTACH, "options": (*ATTACH["options"], "--inorder", "--recycle"),
             "workloads": ("l2fwd", "fwd")},
     "dpdk-af_xdp": {**AF_XDP, "kernel": "base"},
@@ -53,7 +55,7 @@ WORKLOADS = {"rxdrop": (1, 1), "l2fwd": (1, 2), "txonly": (1, 1), "fwd": (2, 2),
 COMMON = {"cores": 1, "frame": 64, "batch": 64, "queues": 1, "descriptors": 1024, "ring": None,
           "frames": 4096, "mode": "zero-copy", "options": (), "warmup": 25000, "packets": 100000,
           "unaligned": False, "wait": "busy", "caches": False, "environment": {},
-          "regular": None}
+          "regular": None, "capture": False}
 # The defaults that VARIATIONS may change
 # Bytes of a frame in a chunk of 4096 of a socket with XDP_USE_SG on i40e: without headroom and the
 # room of struct skb_shared_info, in units of the device

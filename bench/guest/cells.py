@@ -70,6 +70,16 @@ def detach(interface):
     shell(f"ip link set dev {interface} xdpdrv off")
 
 
+def tcpdump(interface):
+    """Have a tcpdump see the packets of AF_XDP sockets; return its process."""
+    shell(f"ethtool -K {interface} xsk-capture on")
+    process = subprocess.Popen(["tcpdump", "-i", interface, "-w", "/dev/null", "-Z", "root"],
+                               stderr=subprocess.PIPE, text=True)
+    line = process.stderr.readline()
+    assert "listening" in line, f"tcpdump ended: {line}"
+    return process
+
+
 class Kernel:
     """The interfaces with their Linux drivers."""
 
@@ -116,6 +126,7 @@ class Xdpsock(Kernel):
         if cell["regular"]:
             for name in self.interfaces:
                 attach(name, cell["regular"])
+        self.taps = [tcpdump(name) for name in self.interfaces if cell["capture"]]
         self.start()
 
     def start(self):
@@ -180,6 +191,9 @@ class Xdpsock(Kernel):
         if self.cell["regular"]:
             for name in self.interfaces:
                 detach(name)
+        for tap in self.taps:
+            tap.kill()
+            tap.wait()
         super().end()
         return said
 
