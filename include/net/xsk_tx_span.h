@@ -18,13 +18,14 @@
  * are written to the device in one pass, without an intermediate copy. A driver
  * calls xsk_tx_spans() in each poll, with functions that consist only of
  * xsk_tx_span_write_single() and xsk_tx_span_write(), or of
- * xsk_tx_span_write_any() if not xsk_tx_spans_are_simple(): not inlined, because
- * a loop needs all registers.
+ * xsk_tx_span_write_any() or xsk_tx_span_write_packets() if not
+ * xsk_tx_spans_are_simple(): not inlined, because a loop needs all registers.
  *
  * A descriptor that is invalid or has options ends a span, other than those of a
- * multi-buffer packet that is whole within it. It is handled by
- * xsk_tx_peek_desc() or xsk_tx_peek_release_desc_batch(), as are pools with
- * several Tx sockets, Tx metadata or DMA syncs.
+ * multi-buffer packet that is whole within it. One with Tx metadata is such a
+ * descriptor. It is handled by xsk_tx_peek_desc() or
+ * xsk_tx_peek_release_desc_batch(), as are pools with several Tx sockets or DMA
+ * syncs.
  */
 
 /**
@@ -66,6 +67,11 @@ struct xsk_tx_span {
  */
 typedef void (*xsk_tx_write_t)(void *desc, size_t index, dma_addr_t dma,
 			       u32 len, bool eop);
+
+/* Correct the first descriptor of a multi-buffer packet of @bytes, at @index,
+ * once all of them are written; see xsk_tx_span_write_packets()
+ */
+typedef void (*xsk_tx_packet_t)(void *desc, size_t index, u32 bytes);
 
 /* xsk_tx_span_write() of a driver, or one of its variants */
 typedef u32 (*xsk_tx_span_write_t)(const struct xsk_tx_span *span,
@@ -289,13 +295,13 @@ xsk_tx_desc_fits_unaligned(const struct xsk_tx_span_regs *regs, u64 addr,
 	       regs->dma_offsets[last >> PAGE_SHIFT];
 }
 
-/* Internal to xsk_tx_span_write_any(). @contd is the option of a further buffer
- * in xsk_tx_desc_len(), or zero.
+/* Internal to xsk_tx_span_write_packets(). @contd is the option of a further
+ * buffer in xsk_tx_desc_len(), or zero.
  */
 static __always_inline u32
 __xsk_tx_span_write_any(const struct xsk_tx_span *span,
 			struct xsk_tx_dev_ring *ring, xsk_tx_write_t write,
-			bool unaligned, u64 contd)
+			xsk_tx_packet_t packet, bool unaligned, u64 contd)
 {
 	const u32 max_segs = contd ? span->xs->pool->netdev->xdp_zc_max_segs : 0;
 	struct xsk_tx_span_regs regs = xsk_tx_span_load(span, ring, 0);
@@ -326,6 +332,8 @@ __xsk_tx_span_write_any(const struct xsk_tx_span *span,
 			regs.done[i] = user;
 		bytes += len;
 		if (eop) {
+			if (packet && contd && frags)
+				packet(regs.dev_desc, regs.next + sent, bytes);
 			sent = i + 1;
 			frags = 0;
 			regs.bytes += bytes;
@@ -340,10 +348,12 @@ __xsk_tx_span_write_any(const struct xsk_tx_span *span,
 }
 
 /**
- * xsk_tx_span_write_any() - write the packets of a span to the device
+ * xsk_tx_span_write_packets() - write the packets of a span to the device
  * @span: the span
  * @ring: Tx ring of the device
  * @write: function of the driver that writes one descriptor; inlined
+ * @packet: function of the driver for the length of a multi-buffer packet, or
+ *	NULL if no descriptor contains it; inlined
  *
  * As xsk_tx_span_write(), also for unaligned chunks and multi-buffer packets.
  * Descriptors behind the last whole packet may be written: the device does not
@@ -353,16 +363,37 @@ __xsk_tx_span_write_any(const struct xsk_tx_span *span,
  * that is invalid, has other options, or exceeds the limit of the device
  */
 static __always_inline u32
-xsk_tx_span_write_any(const struct xsk_tx_span *span,
-		      struct xsk_tx_dev_ring *ring, xsk_tx_write_t write)
+xsk_tx_span_write_packets(const struct xsk_tx_span *span,
+			  struct xsk_tx_dev_ring *ring, xsk_tx_write_t write,
+			  xsk_tx_packet_t packet)
 {
 	const u64 contd = (u64)XDP_PKT_CONTD << 32;
 
 	if (!span->xs->sg)
-		return __xsk_tx_span_write_any(span, ring, write, true, 0);
+		return __xsk_tx_span_write_any(span, ring, write, packet, true,
+					       0);
 	return span->xs->pool->unaligned ?
-	       __xsk_tx_span_write_any(span, ring, write, true, contd) :
-	       __xsk_tx_span_write_any(span, ring, write, false, contd);
+	       __xsk_tx_span_write_any(span, ring, write, packet, true, contd) :
+	       __xsk_tx_span_write_any(span, ring, write, packet, false, contd);
+}
+
+/**
+ * xsk_tx_span_write_any() - write the packets of a span to the device
+ * @span: the span
+ * @ring: Tx ring of the device
+ * @write: function of the driver that writes one descriptor; inlined
+ *
+ * As xsk_tx_span_write_packets(), for a device whose descriptors do not contain
+ * the length of a packet.
+ *
+ * Return: number of descriptors of whole packets, as
+ * xsk_tx_span_write_packets()
+ */
+static __always_inline u32
+xsk_tx_span_write_any(const struct xsk_tx_span *span,
+		      struct xsk_tx_dev_ring *ring, xsk_tx_write_t write)
+{
+	return xsk_tx_span_write_packets(span, ring, write, NULL);
 }
 
 /**
@@ -435,6 +466,14 @@ static inline bool xsk_tx_spans_have_packets(const struct xsk_buff_pool *pool)
 static inline u32 xsk_tx_span_write_single(const struct xsk_tx_span *span,
 					   struct xsk_tx_dev_ring *ring,
 					   xsk_tx_write_t write)
+{
+	return 0;
+}
+
+static inline u32 xsk_tx_span_write_packets(const struct xsk_tx_span *span,
+					    struct xsk_tx_dev_ring *ring,
+					    xsk_tx_write_t write,
+					    xsk_tx_packet_t packet)
 {
 	return 0;
 }

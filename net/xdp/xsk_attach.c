@@ -225,6 +225,7 @@ int xsk_attach_check(struct xdp_sock *xs, struct net_device *dev, u32 qid,
 	int err;
 
 	xs->attach.reason = XDP_ATTACH_R_NONE;
+	xs->attach.zc_reason = XDP_ATTACH_R_NONE;
 	if (!xs->attach.requested)
 		return 0;
 
@@ -520,11 +521,14 @@ static void xsk_attach_query_dev(const struct xdp_sock *xs,
 void xsk_attach_query(struct xdp_sock *xs, struct xdp_attach *attach)
 {
 	memset(attach, 0, sizeof(*attach));
+	attach->zc_reason = xs->attach.zc_reason;
 	if (!xs->attach.requested)
 		return;
 
 	attach->flags = xs->attach.flags;
 	attach->reason = xs->attach.reason;
+	if (xs->state == XSK_READY && !attach->reason)
+		attach->reason = xs->attach.zc_reason;
 	if (xs->attach.held)
 		xsk_attach_query_dev(xs, attach);
 	else if (xs->state == XSK_READY)
@@ -536,7 +540,8 @@ EXPORT_SYMBOL_GPL(xsk_attach_query);
 
 static bool xsk_attach_valid(const struct xdp_attach *attach)
 {
-	if (attach->state || attach->prog_id || attach->reason)
+	if (attach->state || attach->prog_id || attach->reason ||
+	    attach->zc_reason)
 		return false;
 	if (attach->flags == XDP_ATTACH_F_OFF)
 		return true;
@@ -572,6 +577,7 @@ int xsk_attach_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 		xs->attach.requested = attach.flags != XDP_ATTACH_F_OFF;
 		xs->attach.flags = attach.flags;
 		xs->attach.reason = XDP_ATTACH_R_NONE;
+		xs->attach.zc_reason = XDP_ATTACH_R_NONE;
 	} else {
 		err = -EBUSY;
 	}
@@ -596,7 +602,8 @@ int xsk_attach_getsockopt(struct xdp_sock *xs, int optname,
 	u64 features = XDP_FASTPATH_F_ATTACH |
 		       XDP_FASTPATH_F_INORDER |
 		       XDP_FASTPATH_F_RECYCLE |
-		       XDP_FASTPATH_F_PASS;
+		       XDP_FASTPATH_F_PASS |
+		       XDP_FASTPATH_F_DROPS;
 
 	if (optname == XDP_FASTPATH_FEATURES)
 		return xsk_put_option(optval, optlen, len, &features,

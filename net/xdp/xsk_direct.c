@@ -12,6 +12,7 @@
 #include <net/xsk_direct.h>
 
 #include "xsk_attach.h"
+#include "xsk_capture.h"
 #include "xsk_posted.h"
 #include "xsk_queue.h"
 
@@ -157,7 +158,6 @@ void xsk_direct_end(struct xsk_direct *direct)
 	if (!direct->bytes)
 		return;
 
-	xskq_prod_submit(xs->rx);
-	sock_def_readable(&xs->sk);
+	xsk_rx_publish(xs);
 }
 EXPORT_SYMBOL_GPL(xsk_direct_end);

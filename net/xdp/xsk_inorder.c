@@ -30,6 +30,7 @@
 #include <linux/vmalloc.h>
 #include <net/xdp_sock_drv.h>
 
+#include "xsk_capture.h"
 #include "xsk_inorder.h"
 #include "xsk_queue.h"
 #include "xsk_recycle.h"
@@ -435,6 +436,7 @@ u32 xsk_inorder_peek_batch(struct xsk_buff_pool *pool, u32 max)
 		taken = xsk_inorder_take(pool, xs, pool->tx_descs, max);
 	else if (xs)
 		taken = xsk_inorder_take_shared(pool, max);
+	xsk_capture_taken(pool, pool->tx_descs, taken);
 	rcu_read_unlock();
 	return taken;
 }
@@ -454,6 +456,7 @@ static bool xsk_inorder_take_one(struct xsk_buff_pool *pool,
 		xsk_inorder_taken(pool, xs, desc, valid, 1);
 		if (valid)
 			return true;
+		xsk_drop_tx_desc(xs, desc);
 	}
 
 	pool->inorder->skipped = true;
@@ -489,6 +492,7 @@ bool xsk_inorder_peek_desc(struct xsk_buff_pool *pool, struct xdp_desc *desc)
 		if (!found)
 			xsk_inorder_new_round(pool);
 	} while (!found && pending);
+	xsk_capture_taken(pool, desc, found);
 	rcu_read_unlock();
 	return found;
 }

@@ -7,6 +7,8 @@
 #include <net/xsk_buff_pool.h>
 #include <net/xsk_refill.h>
 
+#include "xsk_drop.h"
+
 /*
  * XDP_RECYCLE_F_CHECK: chunks that are posted to the device are marked, so that
  * a second address of the same chunk is refused. Polls of the Rx queue call
@@ -53,7 +55,7 @@ static inline bool xsk_mark_posted(struct xsk_buff_pool *pool,
 				   struct xdp_buff_xsk *xskb)
 {
 	if (xsk_is_posted(xskb)) {
-		pool->recycle_duplicates++;
+		xsk_drop_duplicate(pool, xskb);
 		return false;
 	}
 

@@ -324,7 +324,8 @@ static void xsk_recycle_free(struct xsk_recycle *recycle,
 		if (!xskb)
 			continue;
 		if (xsk_is_posted(xskb)) {
-			pool->recycle_duplicates += xsk_checks_posted(pool);
+			if (xsk_checks_posted(pool))
+				xsk_drop_duplicate(pool, xskb);
 			continue;
 		}
 		xp_free(xskb);

@@ -73,16 +73,29 @@ u32 xsk_refill_next(struct xsk_buff_pool *pool, struct xsk_refill_span *span,
 }
 EXPORT_SYMBOL_GPL(xsk_refill_next);
 
-static u32 xsk_refill_consumed(struct xsk_buff_pool *pool,
-			       const struct xsk_refill_span *span, u32 posted)
+static __always_inline u32
+xsk_refill_consume(struct xsk_buff_pool *pool,
+		   const struct xsk_refill_span *span, u32 posted, u32 consumed)
 {
-	if (likely(posted == span->count) || span->kind == XSK_REFILL_CHECK ||
-	    span->kind == XSK_REFILL_BUFFS)
-		return span->count;
+	if (span->kind == XSK_REFILL_UNALIGNED)
+		pool->reserved_heads += posted;
+	if (span->recycle)
+		xsk_recycle_taken(span->recycle, consumed, posted);
+	else if (span->kind != XSK_REFILL_BUFFS)
+		pool->fq->cached_cons += consumed;
+	return consumed;
+}
 
-	/* An invalid address ends the span, and is consumed as well */
-	pool->fq->invalid_descs++;
-	return posted + 1;
+/* An invalid address ends the span, and is consumed as well. User space may
+ * have written another one since: it is for the trace only. A tail call of
+ * xsk_refill_done(), which then needs no stack.
+ */
+static noinline __cold u32
+xsk_refill_consume_invalid(struct xsk_buff_pool *pool,
+			   const struct xsk_refill_span *span, u32 posted)
+{
+	xsk_drop_fill(pool, READ_ONCE(span->addrs[posted]));
+	return xsk_refill_consume(pool, span, posted, posted + 1);
 }
 
 /**
@@ -97,15 +110,11 @@ static u32 xsk_refill_consumed(struct xsk_buff_pool *pool,
 u32 xsk_refill_done(struct xsk_buff_pool *pool,
 		    const struct xsk_refill_span *span, u32 posted)
 {
-	u32 consumed = xsk_refill_consumed(pool, span, posted);
+	if (unlikely(posted != span->count) && span->kind != XSK_REFILL_CHECK &&
+	    span->kind != XSK_REFILL_BUFFS)
+		return xsk_refill_consume_invalid(pool, span, posted);
 
-	if (span->kind == XSK_REFILL_UNALIGNED)
-		pool->reserved_heads += posted;
-	if (span->recycle)
-		xsk_recycle_taken(span->recycle, consumed, posted);
-	else if (span->kind != XSK_REFILL_BUFFS)
-		pool->fq->cached_cons += consumed;
-	return consumed;
+	return xsk_refill_consume(pool, span, posted, span->count);
 }
 EXPORT_SYMBOL_GPL(xsk_refill_done);
 
@@ -151,7 +160,7 @@ struct xdp_buff_xsk *xsk_refill_take(struct xsk_buff_pool *pool,
 	/* In the fill ring, user space can change it: read it once */
 	addr = READ_ONCE(span->addrs[i]);
 	if (addr >= pool->addrs_cnt) {
-		pool->fq->invalid_descs++;
+		xsk_drop_fill(pool, addr);
 		return NULL;
 	}
 	xskb = &pool->heads[addr >> pool->chunk_shift];

@@ -6,6 +6,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/rculist.h>
 #include <net/xdp_sock_drv.h>
+#include <net/xsk_capture.h>
 #include <net/xsk_tx_span.h>
 
 #include "xsk_inorder.h"
@@ -17,24 +18,46 @@
  */
 static bool xsk_tx_pool_has_spans(const struct xsk_buff_pool *pool)
 {
-	return !pool->tx_metadata_len && pool->dev &&
-	       !dma_dev_need_sync(pool->dev);
+	return pool->dev && !dma_dev_need_sync(pool->dev);
+}
+
+static struct xdp_sock *xsk_tx_span_sock(struct xsk_buff_pool *pool)
+{
+	if (!list_is_singular(&pool->xsk_tx_list) ||
+	    !xsk_tx_pool_has_spans(pool))
+		return NULL;
+	return list_first_or_null_rcu(&pool->xsk_tx_list, struct xdp_sock,
+				      tx_list);
+}
+
+/* Without a cached socket: that of a device with xsk-capture while there is no
+ * tap. Otherwise the captured descriptors have to be those that the device gets:
+ * not the ones in the ring, which user space can change.
+ */
+static noinline struct xdp_sock *
+xsk_tx_span_uncaptured(struct xsk_buff_pool *pool)
+{
+	const struct net_device *dev = pool->netdev;
+
+	if (!(dev->features & NETIF_F_XSK_CAPTURE) || xsk_capture_has_tap(dev))
+		return NULL;
+	return xsk_tx_span_sock(pool);
 }
 
 /**
  * xsk_tx_span_update() - update the socket that transmits in spans
- * @pool: the pool, whose list of Tx sockets has changed
+ * @pool: the pool, whose list of Tx sockets or feature xsk-capture has changed
  *
  * Context: under xsk_tx_list_lock; xsk_unbind_dev() waits for polls that use
  * the socket
  */
 void xsk_tx_span_update(struct xsk_buff_pool *pool)
 {
+	const struct net_device *dev = pool->netdev;
 	struct xdp_sock *xs = NULL;
 
-	if (list_is_singular(&pool->xsk_tx_list) && xsk_tx_pool_has_spans(pool))
-		xs = list_first_entry(&pool->xsk_tx_list, struct xdp_sock,
-				      tx_list);
+	if (!dev || !(dev->features & NETIF_F_XSK_CAPTURE))
+		xs = xsk_tx_span_sock(pool);
 	/* Pairs with READ_ONCE() and the address dependency of its users */
 	smp_store_release(&pool->tx_span_xs, xs);
 }
@@ -87,8 +110,12 @@ int xsk_tx_span_begin(struct xsk_tx_span *span, struct xsk_buff_pool *pool,
 	 * the socket is freed, and xsk_inorder_prepare_pool() before a socket
 	 * is added for which @order is needed.
 	 */
-	if (unlikely(!xs))
-		return list_empty(&pool->xsk_tx_list) ? 0 : -EOPNOTSUPP;
+	if (unlikely(!xs)) {
+		if (static_branch_unlikely(&xsk_capture_key.key))
+			xs = xsk_tx_span_uncaptured(pool);
+		if (!xs)
+			return list_empty(&pool->xsk_tx_list) ? 0 : -EOPNOTSUPP;
+	}
 	/* The remaining descriptors of an invalid packet may look valid */
 	if (unlikely(READ_ONCE(pool->reclaim_descs) ||
 		     READ_ONCE(xs->drain_cont)))

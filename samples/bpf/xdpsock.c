@@ -271,7 +271,8 @@ static __u32 slots_to_tx(struct xsk_port *port, __u32 budget)
 	desc = xsk_ring_prod__tx_desc(&port->tx, slot);
 	for (__u32 i = 0; i < n; i++)
 		desc[i] = (struct xdp_desc){ port->free[slot + i],
-					     port->packet_len, 0 };
+					     port->packet_len,
+					     port->tx_options };
 	xsk_ring_prod__submit(&port->tx, n);
 	port->outstanding += n;
 	return done + n;
@@ -287,7 +288,8 @@ static __u32 free_to_tx(struct xsk_port *port, __u32 budget)
 	to = reserve(&port->tx, n);
 	for (__u32 i = 0; i < n; i++)
 		*xsk_ring_prod__tx_desc(&port->tx, to + i) = (struct xdp_desc){
-			port->free[--port->num_free], port->packet_len, 0 };
+			port->free[--port->num_free], port->packet_len,
+			port->tx_options };
 	xsk_ring_prod__submit(&port->tx, n);
 	port->outstanding += n;
 	return n;

@@ -28,4 +28,12 @@ static inline void frame_swap_macs(void *frame)
  */
 void frame_fill(void *frame, unsigned int len);
 
+/*
+ * frame_request_checksum() - request the UDP checksum of a frame
+ *
+ * Writes metadata in front of a frame of frame_fill(), whose checksum it
+ * replaces by the sum of the pseudo header.
+ */
+void frame_request_checksum(void *frame);
+
 #endif /* XDPSOCK_FRAME_H */

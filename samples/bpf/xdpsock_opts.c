@@ -25,6 +25,7 @@ enum {
 	KEY_INORDER,
 	KEY_RECYCLE,
 	KEY_FRAGS,
+	KEY_CHECKSUM,
 	KEY_FWD,
 	KEY_QUEUES,
 	KEY_RING_SIZE,
@@ -109,6 +110,9 @@ static const struct opt_spec specs[] = {
 	       "batch are of buffers"),
 	NUMBER('s', "tx-pkt-size", packet_size, 64, 65536,
 	       "txonly: bytes per packet, with FCS"),
+	CHOICE(KEY_CHECKSUM, "tx-checksum", checksum, 1,
+	       "txonly: request the UDP checksum of each\n"
+	       "packet, in Tx metadata"),
 	NUMBER('C', "tx-pkt-count", packets, 0, UINT_MAX,
 	       "stop after N packets, 0: never"),
 	NUMBER('d', "duration", duration, 0, 86400 * 365,
@@ -308,7 +312,9 @@ static int check(const struct xdpsock_opts *opts)
 	if (!opts->unaligned && !is_power_of_2(opts->frame_size))
 		return mistake("%s must be a power of two without --unaligned",
 			       "--frame-size");
-	if (opts->packet_size > opts->frame_size)
+	if (opts->checksum && opts->bench != BENCH_TXONLY)
+		return mistake("--tx-checksum is valid for %s only", "txonly");
+	if (opts->packet_size + tx_metadata_len(opts) > opts->frame_size)
 		return mistake("%s exceeds the frame size of the umem",
 			       "--tx-pkt-size");
 	return -1;

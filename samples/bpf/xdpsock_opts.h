@@ -2,6 +2,8 @@
 #ifndef XDPSOCK_OPTS_H
 #define XDPSOCK_OPTS_H
 
+#include <linux/if_xdp.h>
+
 enum xdpsock_bench {
 	BENCH_UNSET,
 	BENCH_RXDROP,
@@ -40,11 +42,18 @@ struct xdpsock_opts {
 	unsigned int unaligned;
 	unsigned int frags;
 	unsigned int packet_size;	/* as on the wire, with FCS */
+	unsigned int checksum;		/* by the device, in txonly */
 	unsigned int packets;		/* 0: no limit */
 	unsigned int interval;
 	unsigned int duration;		/* 0: no limit */
 	unsigned int json;
 };
+
+/* Bytes in front of each packet of txonly */
+static inline unsigned int tx_metadata_len(const struct xdpsock_opts *opts)
+{
+	return opts->checksum ? sizeof(struct xsk_tx_metadata) : 0;
+}
 
 /*
  * xdpsock_parse() - parse and validate the command line

@@ -62,15 +62,21 @@ static __u32 fill_size(const struct xsk_ports *ports)
 static int umem_open(struct xsk_ports *ports)
 {
 	const struct xdpsock_opts *opts = ports->opts;
-	const struct xsk_umem_config config = {
+	struct xsk_umem_opts config = {
+		.sz = sizeof(config),
 		.fill_size = fill_size(ports),
 		.comp_size = opts->ring_size,
 		.frame_size = opts->frame_size,
-		.flags = opts->unaligned ? XDP_UMEM_UNALIGNED_CHUNK_FLAG : 0,
+		.tx_metadata_len = tx_metadata_len(opts),
 	};
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
 	struct xsk_port *first = ports->port;
 	void *area;
+
+	if (opts->unaligned)
+		config.flags |= XDP_UMEM_UNALIGNED_CHUNK_FLAG;
+	if (opts->checksum)
+		config.flags |= XDP_UMEM_TX_METADATA_LEN;
 
 	ports->area_size = (__u64)opts->frames * opts->frame_size;
 	if (opts->unaligned) {
@@ -82,8 +88,10 @@ static int umem_open(struct xsk_ports *ports)
 	if (area == MAP_FAILED)
 		return -errno;
 	ports->area = area;
-	return xsk_umem__create(&ports->umem, area, ports->area_size,
-				&first->fill, &first->comp, &config);
+	config.size = ports->area_size;
+	ports->umem = xsk_umem__create_opts(area, &first->fill, &first->comp,
+					    &config);
+	return ports->umem ? 0 : -errno;
 }
 
 /* Choose XDP_ATTACH or program and XSKMAP */
@@ -251,8 +259,12 @@ static int hand_out_chunks(struct xsk_port *port)
 	if (!port->free)
 		return -ENOMEM;
 	while (port->num_free < port->num_chunks) {
-		frame_fill(port->area + addr, port->packet_len);
-		port->free[port->num_free++] = addr;
+		void *frame = port->area + addr + tx_metadata_len(opts);
+
+		frame_fill(frame, port->packet_len);
+		if (opts->checksum)
+			frame_request_checksum(frame);
+		port->free[port->num_free++] = addr + tx_metadata_len(opts);
 		addr += opts->frame_size;
 	}
 	return 0;
@@ -275,6 +287,7 @@ static void port_init(struct xsk_ports *ports, unsigned int i)
 		.num_chunks = opts->frames / ports->num,
 		.batch = opts->batch,
 		.packet_len = opts->packet_size - ETH_FCS_LEN,
+		.tx_options = opts->checksum ? XDP_TX_METADATA : 0,
 		.has_rx = opts->bench != BENCH_TXONLY,
 		.has_tx = opts->bench != BENCH_RXDROP,
 		.wake_always = opts->no_need_wakeup || opts->busy_poll,

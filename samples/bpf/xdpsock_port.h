@@ -44,6 +44,7 @@ struct xsk_port {
 	__u32 outstanding;	/* handed to Tx, not completed yet */
 	__u32 num_free;
 	__u32 packet_len;	/* without FCS */
+	__u32 tx_options;	/* of each descriptor in txonly */
 	__u64 *free;		/* stack of chunks that hold a frame to send */
 	char *area;
 	struct xsk_counts count;

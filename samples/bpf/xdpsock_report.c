@@ -40,7 +40,18 @@ struct totals {
 	struct xsk_counts count;
 	__u64 outstanding;
 	__u64 drops[ARRAY_SIZE(drop_counters)];
+	struct xdp_drop_stats causes;
 };
+
+/* Nothing on a kernel without XDP_DROP_STATS */
+static void add_causes(struct totals *totals, int fd)
+{
+	struct xdp_drop_stats stats;
+
+	xsk_fastpath__drop_stats(fd, &stats);
+	for (__u32 i = 0; i < XDP_DROP_REASONS; i++)
+		totals->causes.count[i] += stats.count[i];
+}
 
 static void add_statistics(struct totals *totals, const struct xsk_port *port)
 {
@@ -51,6 +62,7 @@ static void add_statistics(struct totals *totals, const struct xsk_port *port)
 		perror("xdpsock: XDP_STATISTICS");
 	for (size_t i = 0; i < ARRAY_SIZE(drop_counters); i++)
 		totals->drops[i] += drop_count(&stats, i);
+	add_causes(totals, port->fd);
 }
 
 static struct totals add_up(const struct xsk_ports *ports)
@@ -225,6 +237,22 @@ static void json_setup(const struct xsk_ports *ports)
 	json_number("frame_size", opts->frame_size, ',');
 }
 
+/* An object with the causes that are not zero */
+static void json_causes(const struct totals *totals)
+{
+	const char *comma = "";
+
+	fputs("\"drops\":{", stdout);
+	for (__u32 i = 0; i < XDP_DROP_REASONS; i++) {
+		if (!totals->causes.count[i])
+			continue;
+		printf("%s\"%s\":%llu", comma, xsk_fastpath__drop_str(i),
+		       totals->causes.count[i]);
+		comma = ",";
+	}
+	fputs("},", stdout);
+}
+
 static void json_results(const struct totals *totals, double seconds)
 {
 	size_t last = ARRAY_SIZE(drop_counters) - 1;
@@ -236,9 +264,20 @@ static void json_results(const struct totals *totals, double seconds)
 	json_number("sendto", totals->count.sendto, ',');
 	json_number("recvfrom", totals->count.recvfrom, ',');
 	json_number("poll", totals->count.poll, ',');
+	json_causes(totals);
 	for (size_t i = 0; i <= last; i++)
 		json_number(drop_counters[i].name, totals->drops[i],
 			    i < last ? ',' : '}');
+}
+
+static void print_causes(FILE *out, const struct totals *totals)
+{
+	for (__u32 i = 0; i < XDP_DROP_REASONS; i++) {
+		if (totals->causes.count[i])
+			fprintf(out, "  %-16s %-14s %-14llu\n",
+				xsk_fastpath__drop_str(i), "",
+				totals->causes.count[i]);
+	}
 }
 
 void report_end(struct report *report)
@@ -255,6 +294,7 @@ void report_end(struct report *report)
 	for (size_t i = 0; i < ARRAY_SIZE(drop_counters); i++)
 		fprintf(out, "%-18s %-14s %-14llu\n", drop_counters[i].name,
 			"", totals.drops[i]);
+	print_causes(out, &totals);
 	if (totals.outstanding)
 		fprintf(out, "%-18s %-14s %-14llu\n", "tx_outstanding", "",
 			totals.outstanding);

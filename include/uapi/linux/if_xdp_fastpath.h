@@ -30,12 +30,15 @@
 #define XDP_RECYCLE		259
 /* getsockopt(): struct xdp_recycle_stats */
 #define XDP_RECYCLE_STATS	260
+/* getsockopt(): struct xdp_drop_stats */
+#define XDP_DROP_STATS		261
 
 /* Bits of XDP_FASTPATH_FEATURES */
 #define XDP_FASTPATH_F_ATTACH	(1ULL << 0)	/* XDP_ATTACH */
 #define XDP_FASTPATH_F_INORDER	(1ULL << 1)	/* XDP_TX_INORDER */
 #define XDP_FASTPATH_F_RECYCLE	(1ULL << 2)	/* XDP_RECYCLE */
 #define XDP_FASTPATH_F_PASS	(1ULL << 3)	/* XDP_ATTACH_F_PASS */
+#define XDP_FASTPATH_F_DROPS	(1ULL << 4)	/* XDP_DROP_STATS */
 
 /*
  * struct xdp_attach - attach a socket to a queue, without XDP program and map
@@ -45,6 +48,9 @@
  *	0 for none. Zero in setsockopt().
  * @reason: XDP_ATTACH_R_*: why the last bind() failed, fell back to another
  *	mode, or why the socket is not active. Zero in setsockopt().
+ * @zc_reason: XDP_ATTACH_R_*: why the last bind() failed for want of zero-copy,
+ *	or fell back to copy mode, also of a socket without XDP_ATTACH. Zero in
+ *	setsockopt().
  *
  * setsockopt() fails with EINVAL for unknown flags, both modes or a result that
  * is not zero, and with EBUSY after bind().
@@ -80,6 +86,7 @@ struct xdp_attach {
 	__u32 state;
 	__u32 prog_id;
 	__u32 reason;
+	__u32 zc_reason;
 };
 
 /*
@@ -140,6 +147,14 @@ enum {
 	XDP_ATTACH_R_PEER,		/* native mode changes the peer device,
 					 * which is in another network
 					 * namespace
+					 */
+	XDP_ATTACH_R_ZC_DRIVER,		/* the driver has no zero-copy */
+	XDP_ATTACH_R_ZC_SG,		/* no zero-copy with XDP_USE_SG */
+	XDP_ATTACH_R_ZC_MTU,		/* the MTU exceeds the chunks */
+	XDP_ATTACH_R_ZC_DMA,		/* the umem could not be mapped */
+	XDP_ATTACH_R_ZC_REFUSED,	/* the driver refused: see the log */
+	XDP_ATTACH_R_POOL_BUSY,		/* a socket with another umem is bound
+					 * to the queue
 					 */
 };
 
@@ -249,12 +264,81 @@ struct xdp_recycle_stats {
 };
 
 /*
+ * Why AF_XDP drops a packet or refuses a descriptor: index of @count in struct
+ * xdp_drop_stats, and reason of the tracepoint xsk:xsk_drop. Newer kernels may
+ * have more.
+ */
+enum {
+	/* Received packets */
+	XDP_DROP_RX_RING_FULL,	/* the Rx ring has not enough free entries */
+	XDP_DROP_RX_NO_BUFFER,	/* copy mode: the fill ring has not enough
+				 * entries
+				 */
+	XDP_DROP_RX_TOO_LONG,	/* longer than a chunk, without XDP_USE_SG */
+	XDP_DROP_RX_MULTI_BUFFER,	/* several buffers, without XDP_USE_SG
+					 * or support of the driver
+					 */
+	XDP_DROP_RX_UNBOUND,	/* redirected to a socket that is not bound */
+	XDP_DROP_RX_WRONG_QUEUE, /* redirected to a socket of another queue */
+	XDP_DROP_RX_NO_RING,	/* redirected to a socket without an Rx ring */
+	XDP_DROP_RX_BUSY,	/* another CPU receives for the same queue */
+	/* Entries of the fill ring */
+	XDP_DROP_FILL_INVALID,	/* not the address of a chunk */
+	XDP_DROP_FILL_DUPLICATE, /* refused by XDP_RECYCLE_F_CHECK */
+	/* Descriptors of the Tx ring, which are taken but not transmitted */
+	XDP_DROP_TX_EMPTY,	/* the length is zero */
+	XDP_DROP_TX_ADDR,	/* outside of the umem */
+	XDP_DROP_TX_CHUNK,	/* longer than a chunk, or across the end of an
+				 * aligned one, metadata included
+				 */
+	XDP_DROP_TX_PAGE,	/* unaligned: across pages that are not
+				 * contiguous for the device
+				 */
+	XDP_DROP_TX_OPTIONS,	/* unknown options */
+	XDP_DROP_TX_CHECKSUM,	/* zero-copy: a checksum is requested that is
+				 * not within the first buffer
+				 */
+	XDP_DROP_TX_FRAGS,	/* more descriptors per packet than the device,
+				 * or an skb, takes
+				 */
+	XDP_DROP_TX_PACKET,	/* valid, but another descriptor of the packet
+				 * is not, or the socket is closed
+				 */
+	XDP_DROP_TX_METADATA,	/* copy mode, invalid metadata: sendto() fails
+				 * with EINVAL, and the descriptor stays.
+				 * Counts the attempts.
+				 */
+	XDP_DROP_TX_NO_MEMORY,	/* copy mode: no memory for the header */
+	/* Packets sent in copy mode, whose descriptors are completed */
+	XDP_DROP_TX_LINK,	/* the device is down or has no carrier */
+	XDP_DROP_TX_DEVICE,	/* the device or its driver dropped it */
+	XDP_DROP_REASONS,	/* number of reasons */
+};
+
+/*
+ * struct xdp_drop_stats - drops of a socket, since it was created
+ * @count: number of drops for each reason
+ *
+ * XDP_DROP_RX_MULTI_BUFFER, if the driver drops, and XDP_DROP_FILL_* count for
+ * the queue, which all of its sockets report.
+ *
+ * In terms of struct xdp_statistics, rx_ring_full is XDP_DROP_RX_RING_FULL,
+ * rx_dropped is the sum from XDP_DROP_RX_NO_BUFFER to XDP_DROP_RX_MULTI_BUFFER,
+ * and tx_invalid_descs is that from XDP_DROP_TX_EMPTY to XDP_DROP_TX_PACKET.
+ */
+struct xdp_drop_stats {
+	__u64 count[XDP_DROP_REASONS];
+};
+
+/*
  * sock_diag: bits of xdp_diag_req.xdiag_show, and the attributes that they
  * request
  */
 #define XDP_SHOW_ATTACH		(1U << 31)
 #define XDP_SHOW_RECYCLE	(1U << 30)
+#define XDP_SHOW_DROPS		(1U << 29)
 #define XDP_DIAG_ATTACH		256	/* struct xdp_attach */
 #define XDP_DIAG_RECYCLE	257	/* struct xdp_recycle_stats */
+#define XDP_DIAG_DROPS		258	/* struct xdp_drop_stats */
 
 #endif /* _UAPI_LINUX_IF_XDP_FASTPATH_H */

@@ -302,7 +302,7 @@ static void xsk_inorder_bounded_skip(struct kunit *test)
 	queue = xsk_inorder_hostile(test, 1, &batch);
 	KUNIT_EXPECT_FALSE(test, xsk_inorder_peek_desc(&queue->pool, &desc));
 	KUNIT_EXPECT_EQ(test, queue->tx[0].ring->consumer, 64);
-	KUNIT_EXPECT_EQ(test, queue->tx[0].invalid_descs, 64);
+	KUNIT_EXPECT_EQ(test, xsk_drops_tx_invalid(&queue->xs[0]), 64);
 	KUNIT_EXPECT_FALSE(test, xsk_tx_wakeup_arm(&queue->pool));
 	KUNIT_EXPECT_TRUE(test, xsk_tx_wakeup_arm(&queue->pool));
 

@@ -13,6 +13,7 @@ struct xsk_tx_span_written {
 	dma_addr_t dma;
 	u32 len;
 	bool eop;
+	u32 packet_len;
 };
 
 struct xsk_tx_span_fixture {
@@ -56,7 +57,28 @@ static void xsk_tx_span_record(void *desc, size_t index, dma_addr_t dma,
 {
 	struct xsk_tx_span_written *written = desc;
 
-	written[index] = (struct xsk_tx_span_written){ dma, len, eop };
+	written[index] = (struct xsk_tx_span_written){ dma, len, eop, 0 };
+}
+
+static void xsk_tx_span_record_packet(void *desc, size_t index, u32 bytes)
+{
+	struct xsk_tx_span_written *written = desc;
+
+	written[index].packet_len = bytes;
+}
+
+/* Total length of the packet whose first descriptor is @desc; 0 if it is its
+ * only one
+ */
+static u32 xsk_tx_span_packet_len(const struct xdp_desc *desc)
+{
+	u32 len = desc->len;
+
+	if (!desc->options)
+		return 0;
+	while (desc->options)
+		len += (++desc)->len;
+	return len;
 }
 
 /* DMA pages are in reverse order, the device ring begins at descriptor 1 */
@@ -190,12 +212,16 @@ static void xsk_tx_span_expect_packets(struct kunit *test,
 	sent = segs > netdev->xdp_zc_max_segs ? 0 :
 						rounddown(invalid, segs);
 	KUNIT_EXPECT_EQ(test, sent,
-			xsk_tx_span_write_any(&f->span, &f->ring,
-					      xsk_tx_span_record));
+			xsk_tx_span_write_packets(&f->span, &f->ring,
+						  xsk_tx_span_record,
+						  xsk_tx_span_record_packet));
 	for (i = 0; i < sent; i++) {
 		KUNIT_EXPECT_EQ(test, f->written[1 + i].len, f->desc[i].len);
 		KUNIT_EXPECT_EQ(test, f->written[1 + i].eop,
 				!f->desc[i].options);
+		KUNIT_EXPECT_EQ(test, f->written[1 + i].packet_len,
+				i % segs ? 0 :
+				xsk_tx_span_packet_len(&f->desc[i]));
 		KUNIT_EXPECT_EQ(test, f->done[i], f->desc[i].addr);
 		bytes += f->desc[i].len;
 	}
@@ -242,7 +268,7 @@ static void xsk_tx_span_unaligned(struct kunit *test)
 				    offset << XSK_UNALIGNED_BUF_OFFSET_SHIFT;
 			desc.len = len;
 			f->desc[0] = desc;
-			valid = xp_unaligned_validate_desc(&f->pool, &desc);
+			valid = xp_unaligned_validate_desc(&f->pool, &desc, 0);
 			KUNIT_EXPECT_EQ(test, valid,
 					xsk_tx_span_write_any(&f->span, &f->ring,
 							      xsk_tx_span_record));

@@ -208,6 +208,82 @@ static inline int xsk_fastpath__recycle_stats(int fd,
 }
 
 /**
+ * xsk_fastpath__drop_stats() - get the number of drops for each reason
+ * @fd: an AF_XDP socket
+ * @stats: result; zero for reasons that the kernel does not know, and on failure
+ *
+ * Return: 0, or a negative errno: -EOPNOTSUPP on a kernel without
+ * XDP_DROP_STATS.
+ */
+static inline int xsk_fastpath__drop_stats(int fd, struct xdp_drop_stats *stats)
+{
+	socklen_t len = sizeof(*stats);
+
+	memset(stats, 0, sizeof(*stats));
+	if (getsockopt(fd, SOL_XDP, XDP_DROP_STATS, stats, &len))
+		return -errno;
+	return 0;
+}
+
+/**
+ * xsk_fastpath__drop_str() - get the name of a reason for drops
+ * @reason: XDP_DROP_*, index of &struct xdp_drop_stats
+ *
+ * Return: a constant string, as in the tracepoint xsk_drop; "unknown" for a
+ * reason of a later kernel.
+ */
+static inline const char *xsk_fastpath__drop_str(__u32 reason)
+{
+	switch (reason) {
+	case XDP_DROP_RX_RING_FULL:
+		return "rx_ring_full";
+	case XDP_DROP_RX_NO_BUFFER:
+		return "rx_no_buffer";
+	case XDP_DROP_RX_TOO_LONG:
+		return "rx_too_long";
+	case XDP_DROP_RX_MULTI_BUFFER:
+		return "rx_multi_buffer";
+	case XDP_DROP_RX_UNBOUND:
+		return "rx_unbound";
+	case XDP_DROP_RX_WRONG_QUEUE:
+		return "rx_wrong_queue";
+	case XDP_DROP_RX_NO_RING:
+		return "rx_no_ring";
+	case XDP_DROP_RX_BUSY:
+		return "rx_busy";
+	case XDP_DROP_FILL_INVALID:
+		return "fill_invalid";
+	case XDP_DROP_FILL_DUPLICATE:
+		return "fill_duplicate";
+	case XDP_DROP_TX_EMPTY:
+		return "tx_empty";
+	case XDP_DROP_TX_ADDR:
+		return "tx_addr";
+	case XDP_DROP_TX_CHUNK:
+		return "tx_chunk";
+	case XDP_DROP_TX_PAGE:
+		return "tx_page";
+	case XDP_DROP_TX_OPTIONS:
+		return "tx_options";
+	case XDP_DROP_TX_CHECKSUM:
+		return "tx_checksum";
+	case XDP_DROP_TX_FRAGS:
+		return "tx_frags";
+	case XDP_DROP_TX_PACKET:
+		return "tx_packet";
+	case XDP_DROP_TX_METADATA:
+		return "tx_metadata";
+	case XDP_DROP_TX_NO_MEMORY:
+		return "tx_no_memory";
+	case XDP_DROP_TX_LINK:
+		return "tx_link";
+	case XDP_DROP_TX_DEVICE:
+		return "tx_device";
+	}
+	return "unknown";
+}
+
+/**
  * xsk_fastpath__attach_state_str() - get the name of a state
  * @state: XDP_ATTACH_S_*, from &struct xdp_attach
  *
@@ -269,6 +345,18 @@ static inline const char *xsk_fastpath__attach_reason_str(__u32 reason)
 		return "device memory is bound to a queue: release it first";
 	case XDP_ATTACH_R_PEER:
 		return "native mode needs CAP_NET_ADMIN over the peer, too: use generic mode";
+	case XDP_ATTACH_R_ZC_DRIVER:
+		return "the driver has no zero-copy: use copy mode";
+	case XDP_ATTACH_R_ZC_SG:
+		return "the driver has no zero-copy with XDP_USE_SG: do not set it";
+	case XDP_ATTACH_R_ZC_MTU:
+		return "the MTU exceeds the chunks: use larger ones, or XDP_USE_SG";
+	case XDP_ATTACH_R_ZC_DMA:
+		return "the umem could not be mapped for the device: free memory";
+	case XDP_ATTACH_R_ZC_REFUSED:
+		return "the driver refused zero-copy (see dmesg): use copy mode";
+	case XDP_ATTACH_R_POOL_BUSY:
+		return "another umem is bound to the queue: close its sockets, or share it";
 	}
 	return "unknown reason: update this program";
 }

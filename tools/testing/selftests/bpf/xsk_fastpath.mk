@@ -21,6 +21,7 @@ TESTS += xsk_safety
 TESTS += xsk_fuzz
 TESTS += xsk_options
 TESTS += xsk_rebind
+TESTS += xsk_capture
 
 DIR := tools/testing/selftests/bpf
 # The rest of include/uapi is not for user space: take this one header only.

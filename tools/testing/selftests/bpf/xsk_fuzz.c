@@ -85,7 +85,7 @@ struct fuzz_ring {
 struct sock {
 	int fd;
 	struct fuzz_ring rings[RINGS];
-	__u32 umem, chunk, chunks;
+	__u32 umem, chunk, chunks, metadata;
 	bool unaligned;
 	struct sock *share;
 	__u32 dev, queue;
@@ -125,9 +125,9 @@ enum {
 	OP_BIND, OP_PAIR, OP_QUERY, OP_SOCKOPT, OP_FILL, OP_TX, OP_TAKE,
 	OP_INDEX, OP_SEND, OP_RECV, OP_POLL, OP_XSKMAP, OP_DIAG, OP_PASS_FD,
 	OP_FORK, OP_UNMAP, OP_CLOSE,
-	OP_FLAP, OP_RINGPARAM, OP_CHANNELS, OP_MTU, OP_FLAGS, OP_SELFTEST,
-	OP_PROG, OP_LINK, OP_MOVE, OP_ENSLAVE, OP_TAP_QUEUE, OP_DEFER,
-	OP_REBIND,
+	OP_FLAP, OP_RINGPARAM, OP_CHANNELS, OP_MTU, OP_FLAGS, OP_CAPTURE,
+	OP_SELFTEST, OP_PROG, OP_LINK, OP_MOVE, OP_ENSLAVE, OP_TAP_QUEUE,
+	OP_DEFER, OP_REBIND,
 	OP_RAW, OP_TAP,
 	OPS
 };
@@ -480,6 +480,8 @@ static int op_umem(struct actor *a)
 		s->chunk = reg.chunk_size;
 		s->chunks = reg.len / reg.chunk_size;
 		s->unaligned = reg.flags & XDP_UMEM_UNALIGNED_CHUNK_FLAG;
+		s->metadata = reg.flags & XDP_UMEM_TX_METADATA_LEN ?
+			      reg.tx_metadata_len : 0;
 	}
 	return err;
 }
@@ -661,6 +663,7 @@ static int op_setup(struct actor *a)
 		s->chunk = share->chunk;
 		s->chunks = share->chunks;
 		s->unaligned = share->unaligned;
+		s->metadata = share->metadata;
 	} else if (do_op(a, OP_UMEM)) {
 		return 0;
 	}
@@ -686,7 +689,7 @@ static int op_setup(struct actor *a)
 
 static int op_query(struct actor *a)
 {
-	int option = one_in(a, 2) ? (int)rnd(a, 10) : 255 + (int)rnd(a, 6);
+	int option = one_in(a, 2) ? (int)rnd(a, 10) : 255 + (int)rnd(a, 7);
 	socklen_t len = one_in(a, 4) ? rnd(a, 256) : 256;
 	char value[256];
 
@@ -788,6 +791,32 @@ static int op_fill(struct actor *a)
 	return ring_produce(a, FILL, addr_make);
 }
 
+/* UDP on IPv4, whose checksum a device can compute, or nearly that */
+static void request_make(struct actor *a, char *packet, __u32 len)
+{
+	static const char header[34] = { [12] = 8, [14] = 0x45, [23] = 17 };
+	struct xsk_tx_metadata *meta = (void *)(packet - a->s->metadata);
+
+	memcpy(packet, header, sizeof(header));
+	packet[16] = (len - ETH_HLEN) >> 8;
+	packet[17] = len - ETH_HLEN;
+	if (one_in(a, 4))
+		packet[rnd(a, 50)] ^= 1 << rnd(a, 8);
+	meta->flags = one_in(a, 16) ? rnd64(a) : XDP_TXMD_FLAGS_CHECKSUM;
+	meta->request.csum_start = one_in(a, 8) ? rnd64(a) : 34;
+	meta->request.csum_offset = one_in(a, 8) ? rnd(a, 100) : 6;
+}
+
+static void metadata_make(struct actor *a, struct xdp_desc *d)
+{
+	const __u64 at = (d->addr & XSK_UNALIGNED_BUF_ADDR_MASK) +
+			 (d->addr >> XSK_UNALIGNED_BUF_OFFSET_SHIFT);
+
+	d->options = XDP_TX_METADATA;
+	if (at >= a->s->metadata && at + 64 <= UMEM_MAX)
+		request_make(a, umems[a->s->umem] + at, d->len);
+}
+
 static void desc_make(struct actor *a, void *entry)
 {
 	struct xdp_desc *d = entry;
@@ -795,6 +824,8 @@ static void desc_make(struct actor *a, void *entry)
 	d->addr = rnd_addr(a, a->s);
 	d->len = ETH_HLEN + rnd(a, 1501);
 	d->options = 0;
+	if (a->s->metadata && one_in(a, 2))
+		metadata_make(a, d);
 	if (one_in(a, 64))
 		d->len = rnd64(a) >> (32 + rnd(a, 32));
 	if (one_in(a, 32))
@@ -1057,6 +1088,21 @@ static int op_flags(struct actor *a)
 	return err ?: dev_ethtool(name, &flags);
 }
 
+/* A packet socket that receives nothing: its buffer fills up */
+static int op_capture(struct actor *a)
+{
+	const char *name = rnd_dev(a)->name;
+	int err = dev_capture(name, true);
+	struct stack s;
+
+	if (err)
+		return err;
+	err = stack_open(&s, one_in(a, 2) ? name : "");
+	nap(rnd(a, 200));
+	stack_close(&s);
+	return err ?: dev_capture(name, one_in(a, 4));
+}
+
 static int op_selftest(struct actor *a)
 {
 	struct {
@@ -1290,6 +1336,7 @@ static struct op ops[OPS] = {
 	[OP_CHANNELS] = { "channels", 10, ADMIN, false, op_channels },
 	[OP_MTU] = { "mtu", 10, ADMIN, false, op_mtu },
 	[OP_FLAGS] = { "flags", 5, ADMIN, false, op_flags },
+	[OP_CAPTURE] = { "capture", 10, ADMIN, false, op_capture },
 	[OP_SELFTEST] = { "selftest", 1, ADMIN, false, op_selftest },
 	[OP_PROG] = { "prog", 20, ADMIN, false, op_prog },
 	[OP_LINK] = { "link", 10, ADMIN, false, op_link },

@@ -292,6 +292,142 @@ TEST_F_TIMEOUT(xsk_options, recycle_in_sock_diag, TIMEOUT)
 	EXPECT_EQ(0, memcmp(&s->recycle, &none, sizeof(none)));
 }
 
+/* Sockets with and without XDP_ATTACH know why they are not zero-copy */
+TEST_F_TIMEOUT(xsk_options, zero_copy_reason, TIMEOUT)
+{
+	static const char text[] =
+		RX_DEV ": AF_XDP socket not zero-copy on queue 0: the driver has no";
+	struct testbed *b = &self->bed;
+	struct xdp_attach attach = { .zc_reason = XDP_ATTACH_R_ZC_DRIVER };
+	struct xsk x;
+
+	ASSERT_EQ(0, xsk_open(&x, &b->opts));
+	EXPECT_EQ(EINVAL, set(x.fd, XDP_ATTACH, &attach, sizeof(attach)));
+	x.opts.bind_flags = XDP_ZEROCOPY;
+	ASSERT_EQ(-EOPNOTSUPP, xsk_bind(&x));
+	EXPECT_TRUE(kmsg_find(self->kmsg, text));
+	ASSERT_EQ(0, xsk_query(&x, &attach));
+	EXPECT_EQ(XDP_ATTACH_R_ZC_DRIVER, attach.reason);
+	EXPECT_EQ(XDP_ATTACH_R_ZC_DRIVER, attach.zc_reason);
+	x.opts.bind_flags = XDP_COPY;
+	ASSERT_EQ(0, xsk_bind(&x));
+	ASSERT_EQ(0, xsk_query(&x, &attach));
+	EXPECT_EQ(XDP_ATTACH_R_NONE, attach.zc_reason);
+	xsk_close(&x);
+
+	b->opts.attach = false;
+	b->opts.bind_flags = 0;
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
+	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
+	EXPECT_EQ(XDP_ATTACH_S_NONE, attach.state);
+	EXPECT_EQ(XDP_ATTACH_R_NONE, attach.reason);
+	EXPECT_EQ(XDP_ATTACH_R_ZC_DRIVER, attach.zc_reason);
+}
+
+/* Root of a user namespace reads the reason, but does not write to the log */
+TEST_F_TIMEOUT(xsk_options, container_zero_copy_reason, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+	struct veth_opts veth = {};
+	struct xdp_attach attach;
+	struct xsk x;
+
+	if (!root_of_new_user_ns())
+		SKIP(return, "no user namespaces");
+	ASSERT_EQ(0, veth_create(&veth));
+	b->opts.attach = false;
+	b->opts.bind_flags = XDP_ZEROCOPY;
+	ASSERT_EQ(0, xsk_open(&x, &b->opts));
+	ASSERT_EQ(-EOPNOTSUPP, xsk_bind(&x));
+	ASSERT_EQ(0, xsk_query(&x, &attach));
+	EXPECT_EQ(XDP_ATTACH_R_ZC_DRIVER, attach.zc_reason);
+	EXPECT_FALSE(kmsg_find(self->kmsg, "AF_XDP socket"));
+}
+
+#define TRACEFS	"/sys/kernel/tracing/"
+
+/* Whether the trace has an event of @x with that text */
+static bool traced(const struct xsk *x, const char *text)
+{
+	char pattern[256];
+
+	snprintf(pattern, sizeof(pattern),
+		 "grep -q 'xsk_drop: ifindex=%u queue=0 cookie=[1-9][0-9]* %s' "
+		 TRACEFS "trace", if_nametoindex(x->opts.dev), text);
+	return !run("%s", pattern);
+}
+
+static int drops_read(const struct xsk *x, struct xdp_drop_stats *stats)
+{
+	return xsk_fastpath__drop_stats(x->fd, stats);
+}
+
+/* The cause of each drop is in the option, in sock_diag and in the trace */
+TEST_F_TIMEOUT(xsk_options, drop_causes, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+	const struct diag_socket *s;
+	struct xdp_statistics stats;
+	struct xdp_drop_stats now, want = {};
+	static struct diag d;
+	int i;
+
+	ASSERT_TRUE(kernel_has(XDP_FASTPATH_F_DROPS));
+	b->opts.tx = true;
+	b->opts.rx_size = 8;
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
+	expect_get_sizes(_metadata, b->rx.fd, XDP_DROP_STATS, sizeof(now));
+	EXPECT_EQ(ENOPROTOOPT, set(b->rx.fd, XDP_DROP_STATS, &now,
+				   sizeof(now)));
+	ASSERT_EQ(0, drops_read(&b->rx, &now));
+	EXPECT_EQ(0, memcmp(&now, &want, sizeof(now)));
+	/* The sysfs of the network namespace has none */
+	ASSERT_EQ(0, run("mount -t tracefs none " TRACEFS));
+	ASSERT_EQ(0, write_file(TRACEFS "events/xsk/xsk_drop/enable", "1"));
+
+	/* Eight packets fill the Rx ring, and three are dropped */
+	b->flow.gaps = true;
+	bed_sender(_metadata, b);
+	b->flow.rx = &b->rx;
+	xsk_refill(&b->rx);
+	ASSERT_EQ(0, flow_send(&b->flow, 8 + 3));
+	want.count[XDP_DROP_RX_RING_FULL] = 3;
+
+	xsk_put(&b->rx, 0, 0, 0);
+	xsk_put(&b->rx, CHUNK - 1, 60, 0);
+	xsk_put(&b->rx, 1ULL << 40, 60, 0);
+	xsk_put(&b->rx, 0, 60, 1 << 31);
+	/* Each call ends at an invalid descriptor */
+	for (i = 0; i < 4; i++)
+		xsk_kick(&b->rx);
+	want.count[XDP_DROP_TX_EMPTY] = 1;
+	want.count[XDP_DROP_TX_CHUNK] = 1;
+	want.count[XDP_DROP_TX_ADDR] = 1;
+	want.count[XDP_DROP_TX_OPTIONS] = 1;
+
+	ASSERT_EQ(0, drops_read(&b->rx, &now));
+	EXPECT_EQ(0, memcmp(&now, &want, sizeof(now)));
+	ASSERT_EQ(0, xsk_stats(&b->rx, &stats));
+	EXPECT_EQ(3, stats.rx_ring_full);
+	EXPECT_EQ(0, stats.rx_dropped);
+	EXPECT_EQ(4, stats.tx_invalid_descs);
+
+	ASSERT_EQ(0, diag_dump(&d, XDP_SHOW_DROPS));
+	s = diag_find(&d, b->rx.fd);
+	ASSERT_NE(NULL, s);
+	ASSERT_TRUE(s->has_drops);
+	EXPECT_FALSE(s->has_recycle);
+	EXPECT_EQ(0, memcmp(&s->drops, &want, sizeof(want)));
+
+	EXPECT_EQ(0, write_file(TRACEFS "events/xsk/xsk_drop/enable", "0"));
+	EXPECT_TRUE(traced(&b->rx, "reason=rx_ring_full count=1 len="));
+	EXPECT_TRUE(traced(&b->rx,
+			   "reason=tx_chunk count=1 len=60 addr=0xfff options=0x0$"));
+	EXPECT_TRUE(traced(&b->rx,
+			   "reason=tx_options count=1 len=60 addr=0x0 options=0x80000000$"));
+	EXPECT_FALSE(traced(&b->rx, "reason=tx_page"));
+}
+
 int main(int argc, char **argv)
 {
 	return run_tests(argc, argv);

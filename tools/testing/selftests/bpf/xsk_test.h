@@ -167,10 +167,11 @@ struct stack {
 /* A socket in a dump of sock_diag */
 struct diag_socket {
 	ino_t ino;
-	bool has_info, has_attach, has_recycle;
+	bool has_info, has_attach, has_recycle, has_drops;
 	__u32 ifindex;
 	struct xdp_attach attach;
 	struct xdp_recycle_stats recycle;
+	struct xdp_drop_stats drops;
 };
 
 #define DIAG_SOCKETS	512
@@ -233,6 +234,7 @@ int netns_enter(void);
 void ipv6_disable(void);
 int dev_ioctl(const char *dev, unsigned long request, struct ifreq *ifr);
 int dev_ethtool(const char *dev, void *arg);
+int dev_capture(const char *dev, bool on);
 int veth_create(const struct veth_opts *opts);
 bool with_ports(void);
 int ports_find(void);

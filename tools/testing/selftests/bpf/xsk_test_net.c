@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
@@ -19,6 +20,9 @@
 #include <bpf/libbpf.h>
 
 #include "xsk_test.h"
+
+/* The kernel has less than 64 features */
+#define FEATURES_MAX	128
 
 /* On new devices of this network namespace: its packets would disturb the tests */
 void ipv6_disable(void)
@@ -162,6 +166,36 @@ int dev_ethtool(const char *dev, void *arg)
 	struct ifreq ifr = { .ifr_data = arg };
 
 	return dev_ioctl(dev, SIOCETHTOOL, &ifr);
+}
+
+/* Switch the feature xsk-capture. Return: as usual; -ENODEV if there is none */
+int dev_capture(const char *dev, bool on)
+{
+	static const char feature[] = "xsk-capture";
+	struct {
+		struct ethtool_gstrings set;
+		char names[FEATURES_MAX][ETH_GSTRING_LEN];
+	} strings = {
+		.set.cmd = ETHTOOL_GSTRINGS,
+		.set.string_set = ETH_SS_FEATURES,
+	};
+	struct {
+		struct ethtool_sfeatures set;
+		struct ethtool_set_features_block block[FEATURES_MAX / 32];
+	} features = { .set.cmd = ETHTOOL_SFEATURES };
+	int err = dev_ethtool(dev, &strings);
+	__u32 i;
+
+	if (err)
+		return err;
+	features.set.size = (strings.set.len + 31) / 32;
+	for (i = 0; strcmp(strings.names[i], feature); i++) {
+		if (i + 1 == strings.set.len)
+			return -ENODEV;
+	}
+	features.block[i / 32].valid = 1U << i % 32;
+	features.block[i / 32].requested = (__u32)on << i % 32;
+	return dev_ethtool(dev, &features);
 }
 
 /* Reset the configuration, which a failed test may have left changed */

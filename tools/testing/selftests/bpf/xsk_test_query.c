@@ -82,6 +82,8 @@ static void diag_add(struct diag *d, const struct nlmsghdr *nlh)
 				  sizeof(s->attach)) > 0;
 	s->has_recycle = diag_attr(nlh, XDP_DIAG_RECYCLE, &s->recycle,
 				   sizeof(s->recycle)) > 0;
+	s->has_drops = diag_attr(nlh, XDP_DIAG_DROPS, &s->drops,
+				 sizeof(s->drops)) > 0;
 }
 
 static int diag_read(int fd, struct diag *d)

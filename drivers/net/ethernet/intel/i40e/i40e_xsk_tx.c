@@ -50,9 +50,11 @@ static noinline int i40e_xsk_spans_any(struct xsk_buff_pool *pool,
  */
 static noinline bool i40e_xsk_xmit_rest(struct i40e_ring *xdp_ring, u32 room)
 {
+	const struct xsk_buff_pool *pool = xdp_ring->xsk_pool;
 	u16 next = xdp_ring->next_to_use;
 
-	if (!xsk_tx_spans_have_packets(xdp_ring->xsk_pool))
+	/* Packets with metadata often follow each other */
+	if (!xsk_tx_spans_have_packets(pool) || pool->tx_metadata_len)
 		return i40e_xmit_zc(xdp_ring, room);
 
 	/* Maybe only a packet across the end of a ring: spans go on behind it */

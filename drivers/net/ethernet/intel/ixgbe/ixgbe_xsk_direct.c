@@ -47,6 +47,13 @@ static noinline u32 ixgbe_xsk_read_span(struct xsk_direct *direct,
 	return xsk_direct_read(direct, ring, count, ixgbe_xsk_read);
 }
 
+static noinline u32 ixgbe_xsk_read_packets(struct xsk_direct_packets *state,
+					   const struct xsk_rx_ring *ring,
+					   size_t count)
+{
+	return xsk_direct_read_packets(state, ring, count, ixgbe_xsk_read);
+}
+
 static __always_inline void ixgbe_xsk_write(void *desc, void *bufs,
 					    size_t index, u64 entry,
 					    dma_addr_t dma)
@@ -143,7 +150,7 @@ static int ixgbe_xsk_direct_poll(struct ixgbe_q_vector *q_vector,
 	bool filled;
 
 	done = xsk_direct_receive(direct, &ring, budget, &stop,
-				  ixgbe_xsk_read_span, NULL);
+				  ixgbe_xsk_read_span, ixgbe_xsk_read_packets);
 	rx_ring->next_to_clean = ring.next_to_clean;
 	ixgbe_update_rx_ring_stats(rx_ring, q_vector, done, direct->bytes);
 	if (unlikely(done < budget && !ixgbe_xsk_idle(rx_ring, stop))) {

@@ -18,7 +18,7 @@ static __always_inline void ixgbe_xsk_write_tx(void *desc, size_t index,
 					       bool eop)
 {
 	const u32 cmd = IXGBE_ADVTXD_DTYP_DATA | IXGBE_ADVTXD_DCMD_DEXT |
-			IXGBE_ADVTXD_DCMD_IFCS | IXGBE_TXD_CMD_EOP;
+			IXGBE_ADVTXD_DCMD_IFCS | (eop ? IXGBE_TXD_CMD_EOP : 0);
 	union ixgbe_adv_tx_desc *tx_desc =
 		(union ixgbe_adv_tx_desc *)desc + index;
 
@@ -26,6 +26,27 @@ static __always_inline void ixgbe_xsk_write_tx(void *desc, size_t index,
 	tx_desc->read.cmd_type_len = cpu_to_le32(cmd | len);
 	tx_desc->read.olinfo_status =
 		cpu_to_le32(len << IXGBE_ADVTXD_PAYLEN_SHIFT);
+}
+
+/* PAYLEN is the length of the packet. The device reads it in the first
+ * descriptor only (data sheet of the 82599, 7.2.3.2.4).
+ */
+static __always_inline void ixgbe_xsk_write_paylen(void *desc, size_t index,
+						   u32 bytes)
+{
+	union ixgbe_adv_tx_desc *tx_desc =
+		(union ixgbe_adv_tx_desc *)desc + index;
+
+	tx_desc->read.olinfo_status =
+		cpu_to_le32(bytes << IXGBE_ADVTXD_PAYLEN_SHIFT);
+}
+
+static void ixgbe_xsk_set_olinfo(void *desc, size_t index, u32 olinfo)
+{
+	union ixgbe_adv_tx_desc *tx_desc =
+		(union ixgbe_adv_tx_desc *)desc + index;
+
+	tx_desc->read.olinfo_status |= cpu_to_le32(olinfo);
 }
 
 static noinline u32 ixgbe_xsk_write_single(const struct xsk_tx_span *span,
@@ -43,28 +64,51 @@ static noinline u32 ixgbe_xsk_write_span(const struct xsk_tx_span *span,
 static noinline u32 ixgbe_xsk_write_any(const struct xsk_tx_span *span,
 					struct xsk_tx_dev_ring *ring)
 {
-	return xsk_tx_span_write_any(span, ring, ixgbe_xsk_write_tx);
+	return xsk_tx_span_write_packets(span, ring, ixgbe_xsk_write_tx,
+					 ixgbe_xsk_write_paylen);
 }
 
 static noinline int ixgbe_xsk_spans_any(struct xsk_buff_pool *pool,
 					struct xsk_tx_dev_ring *ring)
 {
-	return xsk_tx_spans(pool, ring, ixgbe_xsk_write_any,
-			    ixgbe_xsk_write_any, true);
+	int err;
+
+	do {
+		err = xsk_tx_spans(pool, ring, ixgbe_xsk_write_any,
+				   ixgbe_xsk_write_any, true);
+	} while (err == -EOPNOTSUPP && xsk_tx_spans_have_packets(pool) &&
+		 !pool->tx_metadata_len && ixgbe_xsk_xmit_packet(pool, ring));
+
+	return err;
 }
 
-/* Transmit descriptors that spans do not support, one by one */
-static void ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
-				  struct xsk_tx_dev_ring *ring)
+/* Transmit descriptors that spans do not support, one by one. Returns the
+ * number of descriptors of the device that are not for a packet.
+ */
+static u32 ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
+				 struct xsk_tx_dev_ring *ring)
 {
-	u32 room = ring->room;
+	u32 olinfo, room = ring->room;
 	struct xdp_desc desc;
+	struct ixgbe_xsk_offload offload = {
+		.pool = pool,
+		.ring = ring,
+		.desc = &desc,
+		.count = 1,
+	};
 	dma_addr_t dma;
 
+	if (ixgbe_xsk_has_sg(pool)) {
+		ixgbe_xsk_xmit_packets(&offload, room);
+		return offload.contexts;
+	}
+
 	while (ring->room && xsk_tx_peek_desc(pool, &desc)) {
+		olinfo = ixgbe_xsk_request(&offload);
 		dma = xsk_buff_raw_get_dma(pool, desc.addr);
 		xsk_buff_raw_dma_sync_for_device(pool, dma, desc.len);
 		ixgbe_xsk_write_tx(ring->desc, ring->next, dma, desc.len, true);
+		ixgbe_xsk_set_olinfo(ring->desc, ring->next, olinfo);
 		if (++ring->next == ring->count)
 			ring->next = 0;
 		ring->bytes += desc.len;
@@ -73,11 +117,14 @@ static void ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
 
 	if (ring->room < room)
 		xsk_tx_release(pool);
+	return offload.contexts;
 }
 
-/* Request a report of the last descriptor of the batch that starts at @first */
+/* Request a report of the last descriptor of the batch that starts at @first,
+ * which has @count descriptors for @frames descriptors of AF_XDP
+ */
 static void ixgbe_xsk_close_batch(struct ixgbe_ring *xdp_ring, u32 first,
-				  u32 count, u32 bytes)
+				  u32 count, u32 frames, u32 bytes)
 {
 	struct ixgbe_tx_buffer *tx_bi = &xdp_ring->tx_buffer_info[first];
 	union ixgbe_adv_tx_desc *last;
@@ -90,7 +137,7 @@ static void ixgbe_xsk_close_batch(struct ixgbe_ring *xdp_ring, u32 first,
 	last->read.cmd_type_len |= cpu_to_le32(IXGBE_TXD_CMD_RS);
 	tx_bi->xdpf = NULL;
 	tx_bi->bytecount = bytes;
-	tx_bi->gso_segs = count;
+	tx_bi->gso_segs = frames;
 	tx_bi->next_to_watch = last;
 }
 
@@ -104,6 +151,7 @@ static void ixgbe_xsk_close_batch(struct ixgbe_ring *xdp_ring, u32 first,
 static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring, bool *again)
 {
 	u32 first = xdp_ring->next_to_use, room = ixgbe_desc_unused(xdp_ring);
+	u32 contexts = 0;
 	struct xsk_tx_dev_ring ring = {
 		.desc = xdp_ring->desc,
 		.next = first,
@@ -125,13 +173,14 @@ static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring, bool *again)
 	else
 		err = ixgbe_xsk_spans_any(xdp_ring->xsk_pool, &ring);
 	if (unlikely(err == -EOPNOTSUPP))
-		ixgbe_xsk_xmit_single(xdp_ring->xsk_pool, &ring);
+		contexts = ixgbe_xsk_xmit_single(xdp_ring->xsk_pool, &ring);
 	*again = err || !ring.room;
 	if (ring.room == room)
 		return true;
 
 	xdp_ring->next_to_use = ring.next;
-	ixgbe_xsk_close_batch(xdp_ring, first, room - ring.room, ring.bytes);
+	ixgbe_xsk_close_batch(xdp_ring, first, room - ring.room,
+			      room - ring.room - contexts, ring.bytes);
 	ixgbe_xdp_ring_update_tail(xdp_ring);
 	return ring.room;
 }
@@ -168,7 +217,7 @@ static u32 ixgbe_xsk_clean_first(struct ixgbe_ring *tx_ring)
 	tx_bi->next_to_watch = NULL;
 	tx_ring->next_to_clean = last + 1 == tx_ring->count ? 0 : last + 1;
 	if (likely(!tx_bi->xdpf))
-		return count;
+		return tx_bi->gso_segs;
 
 	xdp_return_frame(tx_bi->xdpf);
 	tx_bi->xdpf = NULL;
