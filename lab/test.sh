@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # lab/test.sh [GROUP...]: builds the prerequisites, runs the groups of tests in
 # lab/tests (all but the long ones, or those named), and ends with a line
-# `N passed, M failed`. FULL=1 and SOAK=seconds make some of them longer.
+# `N passed, M failed, K skipped`. FULL=1 and SOAK=seconds make some of them longer.
 #
 # Groups that boot no guest run beside the others, at low priority.
 #

@@ -144,8 +144,9 @@ def forward(port, how, *options, same_order=True):
         before = runs()
         with captured(port, [FRAMES, FRAMES], same_order):
             nicsim.generate(port.number, FRAMES)
-        if "-c" not in options and "--frags" not in options:
-            assert runs() == before, "the built-in program has run"
+        # It may run for a packet that arrives when a poll ends
+        if "-c" not in options:
+            assert runs() - before < FRAMES // 10, f"the built-in program has run {runs() - before} times"
         result = stop(process, lambda: nicsim.wire(port.number)["sink"]["frames"] >= FRAMES)
     nicsim.verified(port.number, FRAMES)
     assert result["rx_packets"] >= FRAMES, result
@@ -192,10 +193,9 @@ def tests(driver):
     yield "direct delivery, busy poll", forward, ATTACH, "-z", "-B"
     yield "direct delivery, unaligned chunks", forward, ATTACH, "-z", *UNALIGNED
     yield "in-order completion and recycling", forward, ATTACH, "-z", *ALL
-    if driver == "i40e":
-        yield "direct delivery, multi-buffer", forward, ATTACH, "-z", *MULTI_BUFFER
-        yield ("direct delivery, multi-buffer, unaligned, in order", forward, ATTACH, "-z",
-               "--frags", "--unaligned", "--frame-size=2100", "--inorder")
+    yield "direct delivery, multi-buffer", forward, ATTACH, "-z", *MULTI_BUFFER
+    yield ("direct delivery, multi-buffer, unaligned, in order", forward, ATTACH, "-z",
+           "--frags", "--unaligned", "--frame-size=2100", "--inorder")
     yield "two queues, shared umem", forward_queues
     yield "program and XSKMAP", forward, PROGRAM, "-z"
     yield "program and XSKMAP, unaligned chunks", forward, PROGRAM, "-z", *UNALIGNED

@@ -18,6 +18,7 @@ zero_copy=(captures_under_traffic survives_scribbling listeners_of_other_netns)
 
 # nic DRIVER: the kselftest with two ports
 nic() {
+	# shellcheck disable=SC2016 # expands in the guest
 	"$LAB/boot.sh" --name "capture-$1-$KERNEL" --timeout 600 --nic "${NICS[$1]},${NICS[$1]}" \
 		--wire cable:0-1 "$KERNEL" -- env XSK_ATTACH_TX=eth0 XSK_ATTACH_RX=eth1 bash -c '
 		sysctl -qw net.ipv6.conf.default.disable_ipv6=1
@@ -31,7 +32,7 @@ run() {
 	label ixgbe nic ixgbe
 	label i40e nic i40e
 	label wire "$LAB/boot.sh" --name "capture-$KERNEL" --timeout 900 --timing async \
-		--nic x710,82599 "${wires[@]}" "$KERNEL" -- /src/lab/guest/capture.py
+		--nic x710,82599 "${wires[@]}" "$KERNEL" -- /src/lab/guest/capture.py "$@"
 }
 
 join_taps run

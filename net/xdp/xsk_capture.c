@@ -33,11 +33,13 @@ DEFINE_STATIC_KEY_DEFERRED_FALSE(xsk_capture_key, HZ);
 
 /*
  * Descriptors with packets to capture: entries of an Rx ring, or an array
+ * @dev: the device; @pool may have none any more in copy mode
  * @next: index of the next one
  * @end: index behind the last one
  * @mask: of the indices
  */
 struct xsk_capture {
+	struct net_device *dev;
 	struct xsk_buff_pool *pool;
 	const struct xdp_desc *descs;
 	u32 next;
@@ -156,13 +158,13 @@ static struct sk_buff *xsk_capture_next(struct xsk_capture *c)
 	u32 count, len;
 
 	count = xsk_capture_measure(c, &len);
-	skb = len ? xsk_capture_alloc(c->pool->netdev, len) : NULL;
+	skb = len ? xsk_capture_alloc(c->dev, len) : NULL;
 	if (skb && !xsk_capture_fill(c, skb, count)) {
 		kfree_skb(skb);
 		skb = NULL;
 	}
 	if (!skb)
-		trace_xsk_capture_lost(c->pool, len);
+		trace_xsk_capture_lost(c->dev, c->pool->queue_id, len);
 	c->next += count;
 	return skb;
 }
@@ -186,6 +188,7 @@ static void xsk_capture_rx(struct xdp_sock *xs)
 {
 	const struct xdp_rxtx_ring *ring = (struct xdp_rxtx_ring *)xs->rx->ring;
 	struct xsk_capture c = {
+		.dev = xs->dev,
 		.pool = xs->pool,
 		.descs = ring->desc,
 		.next = xs->rx->submitted,
@@ -235,6 +238,7 @@ void xsk_capture_tx(struct xsk_buff_pool *pool, const struct xdp_desc *descs,
 		    u32 count)
 {
 	struct xsk_capture c = {
+		.dev = pool->netdev,
 		.pool = pool,
 		.descs = descs,
 		.end = count,
@@ -268,18 +272,21 @@ void xsk_capture_skb(struct sk_buff *skb)
 	if (!skb->sk || skb->sk->sk_family != PF_XDP)
 		return;
 
-	if (!(skb->dev->priv_flags & IFF_TX_SKB_NO_LINEAR)) {
+	if (!(skb->dev->priv_flags & IFF_TX_SKB_NO_LINEAR) &&
+	    !skb_shinfo(skb)->xsk_meta.tx_timestamp) {
 		xsk_capture_transmit(skb);
 		skb->protocol = protocol;
 		return;
 	}
 
 	/* Listeners keep it, and user space may reuse the chunk, in which the
-	 * fragments are, once the device has sent it.
+	 * fragments are, once the device has sent it. A listener would take the
+	 * address of metadata for a timestamp, which is in the same field.
 	 */
 	copy = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (!copy) {
-		trace_xsk_capture_lost(xdp_sk(skb->sk)->pool, skb->len);
+		trace_xsk_capture_lost(skb->dev, skb_get_queue_mapping(skb),
+				       skb->len);
 		return;
 	}
 	xsk_capture_transmit(copy);

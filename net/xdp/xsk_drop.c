@@ -37,9 +37,11 @@ static void xsk_drop_trace_xdp(const struct xdp_sock *xs,
 static void xsk_drop_trace_pool(const struct xsk_buff_pool *pool, u64 addr,
 				u32 reason)
 {
+	/* In copy mode, the device may be unregistered meanwhile */
+	const struct net_device *dev = READ_ONCE(pool->netdev);
 	struct xdp_desc desc = { .addr = addr };
 
-	xsk_drop_trace(NULL, pool->netdev->ifindex, pool->queue_id, reason, 1,
+	xsk_drop_trace(NULL, dev ? dev->ifindex : 0, pool->queue_id, reason, 1,
 		       &desc);
 }
 

@@ -45,8 +45,8 @@ static u32 xsk_tx_csum_mac_len(const u8 *data, u16 *type)
  */
 static u8 xsk_tx_csum_ipv4(const u8 *ip, u32 len, u32 packet_len)
 {
-	if (len < sizeof(struct iphdr) || !IS_ALIGNED(len, 4) ||
-	    READ_ONCE(ip[0]) != (4 << 4 | len / 4))
+	if (len < sizeof(struct iphdr) || len > 0xf * 4 ||
+	    !IS_ALIGNED(len, 4) || READ_ONCE(ip[0]) != (4 << 4 | len / 4))
 		return 0;
 	if (xsk_tx_csum_be16(ip + offsetof(struct iphdr, tot_len)) !=
 	    packet_len)

@@ -189,9 +189,9 @@ TRACE_EVENT(xsk_drop,
 /* A packet that taps do not see: no memory, or user space has changed an entry */
 TRACE_EVENT(xsk_capture_lost,
 
-	TP_PROTO(const struct xsk_buff_pool *pool, u32 len),
+	TP_PROTO(const struct net_device *dev, u32 queue, u32 len),
 
-	TP_ARGS(pool, len),
+	TP_ARGS(dev, queue, len),
 
 	TP_STRUCT__entry(
 		__field(int, ifindex)
@@ -200,8 +200,8 @@ TRACE_EVENT(xsk_capture_lost,
 	),
 
 	TP_fast_assign(
-		__entry->ifindex	= pool->netdev->ifindex;
-		__entry->queue		= pool->queue_id;
+		__entry->ifindex	= dev->ifindex;
+		__entry->queue		= queue;
 		__entry->len		= len;
 	),
 

@@ -276,7 +276,7 @@ enum {
 				 */
 	XDP_DROP_RX_TOO_LONG,	/* longer than a chunk, without XDP_USE_SG */
 	XDP_DROP_RX_MULTI_BUFFER,	/* several buffers, without XDP_USE_SG
-					 * or support of the driver
+					 * or a program with frags
 					 */
 	XDP_DROP_RX_UNBOUND,	/* redirected to a socket that is not bound */
 	XDP_DROP_RX_WRONG_QUEUE, /* redirected to a socket of another queue */

@@ -264,6 +264,29 @@ static void xsk_tx_csum_buffers(struct kunit *test)
 	}
 }
 
+/* A header length has four bits: longer ones must not look like others */
+static void xsk_tx_csum_long_header(struct kunit *test)
+{
+	static const u16 lens[] = { 64, 128, 256, 260, 276 };
+	struct xsk_tx_csum csum;
+	const u32 len = 400;
+	u8 *data, *ip;
+	u32 i;
+
+	data = kunit_kzalloc(test, len, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	ip = data + ETH_HLEN;
+	xsk_tx_csum_put16(data + 12, ETH_P_IP);
+	xsk_tx_csum_put16(ip + 2, len - ETH_HLEN);
+	ip[9] = IPPROTO_UDP;
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		ip[0] = 4 << 4 | lens[i] / 4;
+		KUNIT_EXPECT_FALSE(test, xsk_tx_csum_parse(&csum, data, len,
+							   len, ETH_HLEN +
+							   lens[i], 6));
+	}
+}
+
 /* Zero means "no checksum" for UDP */
 static void xsk_tx_csum_zero(struct kunit *test)
 {
@@ -282,6 +305,7 @@ static struct kunit_case xsk_tx_csum_cases[] = {
 	KUNIT_CASE_PARAM(xsk_tx_csum_truncated, xsk_tx_csum_gen_params),
 	KUNIT_CASE_PARAM(xsk_tx_csum_buffers, xsk_tx_csum_gen_params),
 	KUNIT_CASE(xsk_tx_csum_offsets),
+	KUNIT_CASE(xsk_tx_csum_long_header),
 	KUNIT_CASE(xsk_tx_csum_zero),
 	{}
 };

@@ -328,7 +328,7 @@ static inline const char *xsk_fastpath__attach_reason_str(__u32 reason)
 	case XDP_ATTACH_R_QUEUE_BUSY:
 		return "another socket is attached: close it (ss --xdp -p), or use another queue";
 	case XDP_ATTACH_R_NO_NATIVE:
-		return "the driver has no native XDP: use generic mode";
+		return "the driver does not declare that native mode is safe: use generic mode";
 	case XDP_ATTACH_R_DRIVER:
 		return "the driver refused (see dmesg): lower the MTU, or use generic mode";
 	case XDP_ATTACH_R_MODE_CONFLICT:

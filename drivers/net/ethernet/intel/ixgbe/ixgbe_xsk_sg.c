@@ -21,13 +21,17 @@
 static struct xdp_buff *ixgbe_xsk_take_buffer(struct ixgbe_ring *rx_ring,
 					      u32 index)
 {
-	union ixgbe_adv_rx_desc *rx_desc = IXGBE_RX_DESC(rx_ring, index);
 	struct xdp_buff *xdp;
 
 	xdp = xsk_rx_take(rx_ring->xsk_pool,
 			  rx_ring->rx_buffer_info[index].entry);
-	xsk_buff_set_size(xdp, le16_to_cpu(rx_desc->wb.upper.length));
+	xsk_buff_dma_sync_for_cpu(xdp);
 	return xdp;
+}
+
+static u32 ixgbe_xsk_buffer_len(struct ixgbe_ring *rx_ring, u32 index)
+{
+	return le16_to_cpu(IXGBE_RX_DESC(rx_ring, index)->wb.upper.length);
 }
 
 /* Returns true if descriptor @index is written back; sets @eop if it is that of
@@ -66,6 +70,7 @@ bool ixgbe_xsk_discard(struct ixgbe_ring *rx_ring)
 	bi[ntc].discard = false;
 	while (!eop && ixgbe_xsk_is_written(rx_ring, ntc, &eop)) {
 		xdp = ixgbe_xsk_take_buffer(rx_ring, ntc);
+		xsk_buff_set_size(xdp, ixgbe_xsk_buffer_len(rx_ring, ntc));
 		if (eop)
 			xsk_drop_multi_buffer(rx_ring->xsk_pool, xdp);
 		xsk_buff_free(xdp);
@@ -138,14 +143,14 @@ bool ixgbe_xsk_take_packet(struct ixgbe_ring *rx_ring, struct xdp_buff **xdp)
 		return false;
 
 	first = ixgbe_xsk_take_buffer(rx_ring, ntc);
-	xsk_buff_dma_sync_for_cpu(first);
+	xsk_buff_set_size(first, ixgbe_xsk_buffer_len(rx_ring, ntc));
 	rx_ring->rx_stats.non_eop_descs += count - 1;
 	while (--count) {
 		if (++ntc == rx_ring->count)
 			ntc = 0;
 		frag = ixgbe_xsk_take_buffer(rx_ring, ntc);
-		xsk_buff_dma_sync_for_cpu(frag);
-		xsk_buff_add_frag(first, frag);
+		xsk_buff_add_frag(first, frag,
+				  ixgbe_xsk_buffer_len(rx_ring, ntc));
 	}
 
 	rx_ring->next_to_clean = ntc;
