@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/bisect.sh: builds the folders that a commit of the series touches, at every commit, and all that
-# the series touches where it changes a shared header; with W=1, the last one also with sparse. Where
-# a commit touches user space, also the samples and selftests of the series; and the kernel-doc that
-# the reference page includes must be there. Fails at the first commit that does not build or brings a
-# warning that the base does not have, or if the last one does not build without AF_XDP.
+# lab/bisect.sh [FROM]: builds the folders that a commit of the series touches, at every commit, and
+# all that the series touches where it changes a shared header; with W=1, the last one also with
+# sparse. Where a commit touches user space, also the samples and selftests of the series; and the
+# kernel-doc that the reference page includes must be there. Fails at the first commit that does not
+# build or brings a warning that the base does not have, or if the last one does not build without
+# AF_XDP. FROM, a commit or section/NAME, takes the place of the base: only later commits are built.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -71,7 +72,7 @@ build_commit() {
 		configure_lab "$tree" "$build" core.config net.config check.config patched.config
 	fi
 	(($# == 2)) || make_kernel "$tree" "$build" W=1 C="$2" "${@:3}"
-	[[ $1 != base ]] || return 0
+	[[ $1 != "$from" ]] || return 0
 	git -C "$tree" diff --quiet "$1^" "$1" -- include/uapi samples tools || build_user
 	check_docs
 }
@@ -83,6 +84,7 @@ build_without() {
 	make_kernel "$tree" "$build" "$@"
 }
 
+from=${1:-base}
 "$LAB/tree.sh"
 rm -rf "$build"
 mkdir -p "$build"
@@ -90,10 +92,10 @@ git -C "$repo" worktree prune
 [[ -e $tree ]] || git -C "$repo" worktree add -q -f --detach "$tree" base
 mapfile -t folders < <(touched_folders base patched)
 tip=$(git -C "$repo" log -1 --format=%h patched)
-commits=$(git -C "$repo" log --reverse --format='%h %s' base..patched)
+commits=$(git -C "$repo" log --reverse --format='%h %s' "$from..patched")
 count=0
 last=$(grep -c . <<<"$commits")
-step bisect-0 "base" build_commit base 1 "${folders[@]}"
+step bisect-0 "$from" build_commit "$from" 1 "${folders[@]}"
 while read -r id subject; do
 	count=$((count + 1))
 	mapfile -t touched < <(folders_of "$id")

@@ -144,9 +144,9 @@ def forward(port, how, *options, same_order=True):
         before = runs()
         with captured(port, [FRAMES, FRAMES], same_order):
             nicsim.generate(port.number, FRAMES)
-        # It may run for a packet that arrives when a poll ends
+        # It runs for packets that arrive when a poll ends
         if "-c" not in options:
-            assert runs() - before < FRAMES // 10, f"the built-in program has run {runs() - before} times"
+            assert runs() - before < FRAMES // 2, f"the built-in program has run {runs() - before} times"
         result = stop(process, lambda: nicsim.wire(port.number)["sink"]["frames"] >= FRAMES)
     nicsim.verified(port.number, FRAMES)
     assert result["rx_packets"] >= FRAMES, result
