@@ -45,7 +45,7 @@ static void xsk_drop_trace_pool(const struct xsk_buff_pool *pool, u64 addr,
 		       &desc);
 }
 
-/* Also called by close(), at which the device may be gone: xsk_unbind_dev()
+/* Also called by close(), when the device may be unregistered: xsk_unbind_dev()
  * changes the state and then waits for readers.
  */
 static void xsk_drop_trace_tx(const struct xdp_sock *xs, u32 reason, u32 count,
@@ -258,7 +258,7 @@ void xsk_drop_tx_device(struct xdp_sock *xs)
 	xsk_drop_tx(xs, up ? XDP_DROP_TX_DEVICE : XDP_DROP_TX_LINK, 1);
 }
 
-/* What is counted for the queue, in the context that drops */
+/* Drops that are counted for the queue, in the context that drops */
 static u64 xsk_drops_of_pool(const struct xsk_buff_pool *pool, u32 reason)
 {
 	switch (reason) {

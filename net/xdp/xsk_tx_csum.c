@@ -191,7 +191,7 @@ EXPORT_SYMBOL_GPL(xsk_tx_csum_compute);
  * @start: offset of the first byte that it covers
  * @offset: offset of the checksum from there
  *
- * What the device cannot do is done here, so that the checksum is always
+ * Computes checksums that the device cannot, so that the result is always
  * correct.
  *
  * Context: NAPI poll, before the packet is synced for the device
