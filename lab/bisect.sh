@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/bisect.sh [FROM]: builds the folders that a commit of the series touches, at every commit, and
-# all that the series touches where it changes a shared header; with W=1, the last one also with
-# sparse. Where a commit touches user space, also the samples and selftests of the series; and the
-# kernel-doc that the reference page includes must be there. Fails at the first commit that does not
-# build or brings a warning that the base does not have, or if the last one does not build without
-# AF_XDP. FROM, a commit or section/NAME, takes the place of the base: only later commits are built.
+# lab/bisect.sh [FROM]: builds the files that the series touches at every commit, with W=1, the last
+# one also with sparse. Where a commit touches user space, also the samples and selftests of the
+# series; and the kernel-doc that the reference page includes must be there. Fails at the first
+# commit that does not build or brings a warning that the base does not have, or if the last one does
+# not build without AF_XDP. FROM, a commit or section/NAME, takes the place of the base: only later commits are built.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -16,23 +15,13 @@ repo=$OUT/linux
 tree=$OUT/linux-bisect
 build=$OUT/build-bisect
 
-# touched_folders FROM TO: folders with files that become part of the kernel, without those that are
-# in another one: make would build these twice at the same time.
-touched_folders() {
-	git -C "$repo" diff --name-only "$1" "$2" |
-		grep -Ev '^(Documentation|include|samples|scripts|tools)/' | grep / |
-		xargs -r -n 1 dirname | sort -u | sed 's,$,/,' |
-		awk 'NR == 1 || index($0, last) != 1 { print; last = $0 }'
-}
-
-# folders_of COMMIT: the folders that it can change; all, if they share one of its headers, or if it
-# is the last one.
-folders_of() {
-	if [[ $1 == "$tip" ]] || ! git -C "$repo" diff --quiet "$1^" "$1" -- include; then
-		touched_folders base patched
-	else
-		touched_folders "$1^" "$1"
-	fi
+# Files of the kernel that the series touches and the lab's configuration compiles, as objects.
+touched_objects() {
+	git -C "$repo" diff --name-only base patched |
+		grep -Ev '^(Documentation|include|samples|scripts|tools)/' | sed -n 's/c$/o/p' |
+		while read -r object; do
+			[[ ! -e $OUT/build-patched/$object ]] || echo "$object"
+		done
 }
 
 # Warnings without line numbers, which change with every patch.
@@ -45,7 +34,6 @@ build_user() {
 	local makefile makefiles
 	mapfile -t makefiles < <(git -C "$tree" diff --name-only --diff-filter=A base HEAD -- \
 		'samples/*.mk' 'tools/*.mk')
-	rm -rf "$build-user"
 	for makefile in "${makefiles[@]}"; do
 		mkdir -p "$build-user/$makefile"
 		make -j "$(nproc)" -C "$tree" -f "$makefile" O="$build-user/$makefile" KTREE="$tree"
@@ -60,10 +48,10 @@ check_docs() {
 	(cd "$tree" && ls -- "${files[@]}" && scripts/kernel-doc -none -Wall -Werror "${files[@]}")
 }
 
-# build_commit COMMIT SPARSE FOLDER...: the log of the step holds the warnings. SPARSE is that of
-# make: 1 for files that are compiled, 2 for all.
+# build_commit COMMIT SPARSE: the log of the step holds the warnings. SPARSE is that of make: 1 for
+# files that are compiled, 2 for all.
 build_commit() {
-	local before
+	local before object present=()
 	before=$(git -C "$tree" rev-parse HEAD)
 	git -C "$tree" checkout -q --detach "$1"
 	# Takes longer than what most commits change
@@ -71,38 +59,42 @@ build_commit() {
 		! git -C "$tree" diff --quiet "$before" HEAD -- '*Kconfig*'; then
 		configure_lab "$tree" "$build" core.config net.config check.config patched.config
 	fi
-	(($# == 2)) || make_kernel "$tree" "$build" W=1 C="$2" "${@:3}"
+	for object in "${objects[@]}"; do
+		[[ ! -e $tree/${object%o}c ]] || present+=("$object")
+	done
+	make_kernel "$tree" "$build" W=1 C="$2" "${present[@]}"
 	[[ $1 != "$from" ]] || return 0
 	git -C "$tree" diff --quiet "$1^" "$1" -- include/uapi samples tools || build_user
 	check_docs
 }
 
-# The tip without AF_XDP: drivers need a stub of each function.
+# The tip without AF_XDP: drivers need a stub of each function. Some files are not compiled then, so
+# that make gets folders, but for large ones.
 build_without() {
+	local targets
+	mapfile -t targets < <(printf '%s\n' "${objects[@]}" |
+		sed -E '/^net\/xdp\//d; /^(net|drivers\/net)\/[^/]+$/!s,[^/]+$,,' | sort -u)
 	"$tree/scripts/config" --file "$build/.config" -d XDP_SOCKETS
 	make_kernel "$tree" "$build" olddefconfig
-	make_kernel "$tree" "$build" "$@"
+	make_kernel "$tree" "$build" "${targets[@]}"
 }
 
 from=${1:-base}
-"$LAB/tree.sh"
-rm -rf "$build"
+"$LAB/build.sh" patched
+rm -rf "$build" "$build-user"
 mkdir -p "$build"
 git -C "$repo" worktree prune
 [[ -e $tree ]] || git -C "$repo" worktree add -q -f --detach "$tree" base
-mapfile -t folders < <(touched_folders base patched)
-tip=$(git -C "$repo" log -1 --format=%h patched)
+mapfile -t objects < <(touched_objects)
 commits=$(git -C "$repo" log --reverse --format='%h %s' "$from..patched")
 count=0
 last=$(grep -c . <<<"$commits")
-step bisect-0 "$from" build_commit "$from" 1 "${folders[@]}"
+step bisect-0 "$from" build_commit "$from" 1
 while read -r id subject; do
 	count=$((count + 1))
-	mapfile -t touched < <(folders_of "$id")
-	step "bisect-$count" "$id $subject" build_commit "$id" $((count < last ? 0 : 2)) \
-		"${touched[@]}"
+	step "bisect-$count" "$id $subject" build_commit "$id" $((count < last ? 0 : 2))
 	new=$(comm -13 <(warnings "$OUT/log/bisect-0.log") <(warnings "$OUT/log/bisect-$count.log"))
 	[[ -z $new ]] || die "new warnings at $id ($subject):"$'\n'"$new"
 done <<<"$commits"
-step bisect-without "CONFIG_XDP_SOCKETS=n" build_without "${folders[@]}"
-say "$count commits build, without a new warning, in: ${folders[*]}"
+step bisect-without "CONFIG_XDP_SOCKETS=n" build_without
+say "$count commits build, without a new warning: ${#objects[@]} files"

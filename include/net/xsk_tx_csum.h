@@ -12,6 +12,12 @@
 
 struct xsk_buff_pool;
 
+/* Maximum number of descriptors of a call of xsk_tx_peek_release_desc_batch() or
+ * of a loop over xsk_tx_peek_desc(), for a pool with metadata: all of them may be
+ * requests that the CPU has to compute
+ */
+#define XSK_TX_CSUM_BATCH	256
+
 /**
  * struct xsk_tx_csum - headers of a packet whose checksum a device can compute
  * @mac_len: length of the Ethernet header with its VLAN tags: 14, 18 or 22

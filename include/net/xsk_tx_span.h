@@ -304,6 +304,7 @@ __xsk_tx_span_write_any(const struct xsk_tx_span *span,
 			xsk_tx_packet_t packet, bool unaligned, u64 contd)
 {
 	const u32 max_segs = contd ? span->xs->pool->netdev->xdp_zc_max_segs : 0;
+	const u64 max_len = contd ? xp_max_packet_len(span->xs->pool) : 0;
 	struct xsk_tx_span_regs regs = xsk_tx_span_load(span, ring, 0);
 	const u64 chunk_size = span->xs->pool->chunk_size;
 	u32 sent = 0, frags = 0, bytes = 0;
@@ -332,6 +333,8 @@ __xsk_tx_span_write_any(const struct xsk_tx_span *span,
 			regs.done[i] = user;
 		bytes += len;
 		if (eop) {
+			if (contd && unlikely(bytes > max_len))
+				break;
 			if (packet && contd && frags)
 				packet(regs.dev_desc, regs.next + sent, bytes);
 			sent = i + 1;
@@ -360,7 +363,7 @@ __xsk_tx_span_write_any(const struct xsk_tx_span *span,
  * own them.
  *
  * Return: number of descriptors of whole packets before the first descriptor
- * that is invalid, has other options, or exceeds the limit of the device
+ * that is invalid, has other options, or exceeds a limit of the device
  */
 static __always_inline u32
 xsk_tx_span_write_packets(const struct xsk_tx_span *span,
@@ -401,9 +404,9 @@ xsk_tx_span_write_any(const struct xsk_tx_span *span,
  * @pool: the pool
  * @ring: Tx ring of the device
  * @single: function of the driver that calls xsk_tx_span_write_single(), or
- *	xsk_tx_span_write_any(); not inlined
- * @several: function of the driver that calls xsk_tx_span_write(), or
- *	xsk_tx_span_write_any(); not inlined
+ *	xsk_tx_span_write_any() or xsk_tx_span_write_packets(); not inlined
+ * @several: function of the driver that calls xsk_tx_span_write(), or the same
+ *	as @single; not inlined
  * @count_empty: see xsk_tx_span_begin()
  *
  * Context: NAPI poll

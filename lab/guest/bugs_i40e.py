@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import re
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -26,7 +27,7 @@ from lib.py import cmd, ip
 from netdev import links_up, no_ipv6, one_queue, received, size_queues, xdp_bench
 from ports import PCI, nicsim
 from xdp_program import FRAGS, attached
-from xsk import CHUNK, SLOTS, USE_SG, ZEROCOPY, Umem, Xsk
+from xsk import CHUNK, CONTINUES, SLOTS, USE_SG, ZEROCOPY, Umem, Xsk
 
 SMALL, JUMBO = 0, 1  # ports
 SMALL_CHUNK = 2048  # only every other one is used
@@ -313,6 +314,21 @@ def marked_fragments():
     ip("link set eth1 mtu 1500")
 
 
+def packet_without_end():
+    """The device waits for the end of a packet of two sockets, which have no multi-buffer packets."""
+    with xdp_bench("drop", "eth0"):
+        xsk = Xsk("eth0", rings=("fill", "completion", "rx", "tx"))
+        other = Xsk("eth0", rings=("tx",), fill=(), share=xsk)
+        links_up("eth0")
+        before = nicsim.wire(SMALL)["from_chip"]
+        xsk.tx.write(b"".join(struct.pack("=QII", chunk * CHUNK, 60, CONTINUES) for chunk in range(3)))
+        eventually("an empty Tx ring", lambda: (xsk.kick(), not xsk.tx.used)[1])
+        time.sleep(0.5 * SLOW)
+        shows(nicsim.wire(SMALL)["from_chip"] - before != 3, "descriptors without a packet")
+        other.close()
+        xsk.close()
+
+
 def linear_program():
     """A program without frags that replaces one with frags gets multi-buffer packets."""
     frames = 20
@@ -334,6 +350,7 @@ def linear_program():
 TESTS = (
     ("an MTU that is too large for zero-copy sockets", mtu_without_sg),
     ("fragments of a multi-buffer packet", marked_fragments),
+    ("a packet without an end", packet_without_end),
     ("a program without frags replaces one with frags", linear_program),
     ("XDP_TX into a full ring leaks pages", tx_full),
     ("no poll after down and up", polled_after, "ip link set eth0 down; ip link set eth0 up"),

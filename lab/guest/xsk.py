@@ -25,7 +25,7 @@ RINGS = {"rx": (RX_RING, 0, 0, 16), "tx": (TX_RING, 1, 0x80000000, 16),
          "fill": (FILL_RING, 2, 0x100000000, 8),
          "completion": (COMPLETION_RING, 3, 0x180000000, 8)}
 SHARED_UMEM, COPY, ZEROCOPY, NEED_WAKEUP, USE_SG = 1, 2, 4, 8, 16  # flags of bind()
-NATIVE, IF_NOEXIST, PASS = 2, 4, 16  # flags of XDP_ATTACH
+GENERIC, NATIVE, IF_NOEXIST, PASS = 1, 2, 4, 16  # flags of XDP_ATTACH
 UNALIGNED, METADATA = 1, 4  # flags of the umem
 TX_METADATA, CONTINUES = 2, 1  # options of a descriptor
 CHUNK = 4096

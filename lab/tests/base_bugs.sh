@@ -87,7 +87,7 @@ run() {
 	if [[ -z ${PATCHED_ONLY:-} ]]; then
 		label base boot base 'twice|did not send|multi-buffer packet|wakeup|RTNL|NAPI timer'
 		label base crashes
-		label base bugs_i40e base 'MTU that|without frags|fragments'
+		label base bugs_i40e base 'MTU that|without frags|fragments|without an end'
 		label base bugs_ixgbe base 'leaks'
 		[[ -z ${FULL:-} ]] || label base bugs_of_base
 	fi

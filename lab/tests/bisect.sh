@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/tests/bisect.sh: each prefix of the series builds without a new warning, with its samples and
-# selftests, and documents only functions that exist.
+# lab/tests/bisect.sh: the series up to the end of each section, with FULL=1 up to each commit, builds
+# without a new warning, with its samples and selftests, and documents only functions that exist.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-check "every prefix builds, with its user space: no new warning (W=1, the last with sparse)" "$LAB/bisect.sh"
+[[ -n ${FULL:-} ]] || export SECTIONS=1
+check "every ${SECTIONS:+section}${FULL:+prefix} builds, with its user space: no new warning (W=1, the last with sparse)" \
+	"$LAB/bisect.sh"
 plan

@@ -349,9 +349,11 @@ int xsk_attach_prepare(struct xdp_sock *xs, struct net_device *dev, u32 qid,
 	}
 
 	/* Sockets that share a umem do not choose copy or zero-copy mode */
-	if (dev->xdp_builtin.mode == XDP_MODE_SKB &&
-	    !(*bind_flags & XDP_SHARED_UMEM))
-		*bind_flags |= XDP_COPY;
+	if (dev->xdp_builtin.mode != XDP_MODE_SKB ||
+	    (*bind_flags & (XDP_SHARED_UMEM | XDP_COPY)))
+		return 0;
+	xs->pool->zc_reason = XDP_ATTACH_R_ZC_GENERIC;
+	*bind_flags |= XDP_COPY;
 	return 0;
 }
 

@@ -47,7 +47,8 @@ static inline u64 xsk_drops_rx_other(const struct xdp_sock *xs)
 
 static inline u64 xsk_drops_tx_invalid(const struct xdp_sock *xs)
 {
-	return xsk_drops(xs, XDP_DROP_TX_EMPTY, XDP_DROP_TX_PACKET);
+	return xsk_drops(xs, XDP_DROP_TX_EMPTY, XDP_DROP_TX_PACKET) +
+	       xsk_drops(xs, XDP_DROP_TX_CHECKSUM, XDP_DROP_TX_CHECKSUM);
 }
 
 #endif /* XSK_DROP_H_ */

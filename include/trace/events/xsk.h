@@ -116,13 +116,13 @@ TRACE_DEFINE_ENUM(XDP_DROP_TX_ADDR);
 TRACE_DEFINE_ENUM(XDP_DROP_TX_CHUNK);
 TRACE_DEFINE_ENUM(XDP_DROP_TX_PAGE);
 TRACE_DEFINE_ENUM(XDP_DROP_TX_OPTIONS);
-TRACE_DEFINE_ENUM(XDP_DROP_TX_CHECKSUM);
 TRACE_DEFINE_ENUM(XDP_DROP_TX_FRAGS);
 TRACE_DEFINE_ENUM(XDP_DROP_TX_PACKET);
 TRACE_DEFINE_ENUM(XDP_DROP_TX_METADATA);
 TRACE_DEFINE_ENUM(XDP_DROP_TX_NO_MEMORY);
 TRACE_DEFINE_ENUM(XDP_DROP_TX_LINK);
 TRACE_DEFINE_ENUM(XDP_DROP_TX_DEVICE);
+TRACE_DEFINE_ENUM(XDP_DROP_TX_CHECKSUM);
 
 /* @cookie is the id of the socket in sock_diag, 0 if only the queue is known.
  * @desc is the descriptor as user space wrote it, or has only the length of a
@@ -175,13 +175,13 @@ TRACE_EVENT(xsk_drop,
 				   { XDP_DROP_TX_CHUNK, "tx_chunk" },
 				   { XDP_DROP_TX_PAGE, "tx_page" },
 				   { XDP_DROP_TX_OPTIONS, "tx_options" },
-				   { XDP_DROP_TX_CHECKSUM, "tx_checksum" },
 				   { XDP_DROP_TX_FRAGS, "tx_frags" },
 				   { XDP_DROP_TX_PACKET, "tx_packet" },
 				   { XDP_DROP_TX_METADATA, "tx_metadata" },
 				   { XDP_DROP_TX_NO_MEMORY, "tx_no_memory" },
 				   { XDP_DROP_TX_LINK, "tx_link" },
-				   { XDP_DROP_TX_DEVICE, "tx_device" }),
+				   { XDP_DROP_TX_DEVICE, "tx_device" },
+				   { XDP_DROP_TX_CHECKSUM, "tx_checksum" }),
 		  __entry->count, __entry->len, __entry->addr,
 		  __entry->options)
 );

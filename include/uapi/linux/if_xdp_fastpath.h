@@ -48,9 +48,9 @@
  *	0 for none. Zero in setsockopt().
  * @reason: XDP_ATTACH_R_*: why the last bind() failed, fell back to another
  *	mode, or why the socket is not active. Zero in setsockopt().
- * @zc_reason: XDP_ATTACH_R_*: why the last bind() failed for want of zero-copy,
- *	or fell back to copy mode, also of a socket without XDP_ATTACH. Zero in
- *	setsockopt().
+ * @zc_reason: XDP_ATTACH_R_*: why the queue is not zero-copy, or why the last
+ *	bind() failed for want of it, also of a socket without XDP_ATTACH; that
+ *	of the first socket if the umem is shared. Zero in setsockopt().
  *
  * setsockopt() fails with EINVAL for unknown flags, both modes or a result that
  * is not zero, and with EBUSY after bind().
@@ -295,11 +295,9 @@ enum {
 				 * contiguous for the device
 				 */
 	XDP_DROP_TX_OPTIONS,	/* unknown options */
-	XDP_DROP_TX_CHECKSUM,	/* zero-copy: a checksum is requested that is
-				 * not within the first buffer
-				 */
 	XDP_DROP_TX_FRAGS,	/* more descriptors per packet than the device,
-				 * or an skb, takes
+				 * or an skb, takes, or longer than the largest
+				 * MTU of the device permits
 				 */
 	XDP_DROP_TX_PACKET,	/* valid, but another descriptor of the packet
 				 * is not, or the socket is closed
@@ -311,7 +309,11 @@ enum {
 	XDP_DROP_TX_NO_MEMORY,	/* copy mode: no memory for the header */
 	/* Packets sent in copy mode, whose descriptors are completed */
 	XDP_DROP_TX_LINK,	/* the device is down or has no carrier */
-	XDP_DROP_TX_DEVICE,	/* the device or its driver dropped it */
+	XDP_DROP_TX_DEVICE,	/* the device or its driver refused it */
+	/* A descriptor of the Tx ring, as above */
+	XDP_DROP_TX_CHECKSUM,	/* zero-copy: a checksum is requested that is
+				 * not within the first buffer
+				 */
 	XDP_DROP_REASONS,	/* number of reasons */
 };
 
@@ -324,7 +326,8 @@ enum {
  *
  * In terms of struct xdp_statistics, rx_ring_full is XDP_DROP_RX_RING_FULL,
  * rx_dropped is the sum from XDP_DROP_RX_NO_BUFFER to XDP_DROP_RX_MULTI_BUFFER,
- * and tx_invalid_descs is that from XDP_DROP_TX_EMPTY to XDP_DROP_TX_PACKET.
+ * and tx_invalid_descs is that from XDP_DROP_TX_EMPTY to XDP_DROP_TX_PACKET,
+ * and of XDP_DROP_TX_CHECKSUM.
  */
 struct xdp_drop_stats {
 	__u64 count[XDP_DROP_REASONS];

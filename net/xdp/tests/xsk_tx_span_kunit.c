@@ -241,6 +241,30 @@ static void xsk_tx_span_packets(struct kunit *test)
 			xsk_tx_span_expect_packets(test, netdev, segs, invalid);
 }
 
+/* The largest MTU of the device limits the length of a packet */
+static void xsk_tx_span_long_packet(struct kunit *test)
+{
+	struct xsk_tx_span_fixture *f = xsk_tx_span_make(test);
+	struct net_device *netdev;
+	u32 expected;
+
+	netdev = kunit_kzalloc(test, sizeof(*netdev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, netdev);
+	f->desc[0] = (struct xdp_desc){ 0, 1000, XDP_PKT_CONTD };
+	f->desc[1] = (struct xdp_desc){ 0, 1000, 0 };
+	f->span.count = 2;
+	f->pool.netdev = netdev;
+	f->xs.sg = true;
+	netdev->xdp_zc_max_segs = 5;
+	netdev->max_mtu = 2000 - ETH_HLEN - 2 * VLAN_HLEN;
+	for (expected = 2; netdev->max_mtu > 1970; expected = 0) {
+		KUNIT_EXPECT_EQ(test, expected,
+				xsk_tx_span_write_any(&f->span, &f->ring,
+						      xsk_tx_span_record));
+		netdev->max_mtu--;
+	}
+}
+
 /* A packet of an unaligned chunk is on pages that are contiguous: here the first
  * two, and the last two
  */
@@ -333,6 +357,7 @@ static struct kunit_case xsk_tx_span_cases[] = {
 	KUNIT_CASE_PARAM(xsk_tx_span_single, xsk_tx_span_gen_params),
 	KUNIT_CASE(xsk_tx_span_not_recorded),
 	KUNIT_CASE(xsk_tx_span_packets),
+	KUNIT_CASE(xsk_tx_span_long_packet),
 	KUNIT_CASE(xsk_tx_span_unaligned),
 	KUNIT_CASE(xsk_tx_span_counts_empty),
 	{}

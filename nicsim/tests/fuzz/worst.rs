@@ -46,6 +46,11 @@ fn sender(loopback: bool, descriptors: &[(u64, u64)]) -> World {
     world
 }
 
+/// A frame in one descriptor, with PAYLEN.
+fn frame(length: u64) -> (u64, u64) {
+    (BUFFERS.start, DATA | EOP | length | length << 46)
+}
+
 /// Frames of 256 KB to segment, with `mss` bytes of payload each. Without RS, so that no
 /// write-back changes the shared ring.
 fn large_sends(mss: u64) -> Vec<(u64, u64)> {
@@ -91,10 +96,7 @@ fn frames_without_eop() {
         "{} bytes of memory",
         peak_memory()
     );
-    assert_ne!(
-        exhaust(sender(true, &[(BUFFERS.start, DATA | EOP | 14)]), "runts"),
-        0
-    );
+    assert_ne!(exhaust(sender(true, &[frame(14)]), "runts"), 0);
 }
 
 #[test]
@@ -123,7 +125,7 @@ fn large_sends_into_a_full_flow_director() {
 fn tails_beyond_the_ring() {
     let entries = (RINGS.end - RINGS.start) / 16;
     for tail in [entries, entries + 1, 0xffff] {
-        let mut world = sender(true, &[(BUFFERS.start, DATA | EOP | 60)]);
+        let mut world = sender(true, &[frame(60)]);
         let events = |world: &World| world.host.events.count(Event::TailBeyondRing);
         world.write32(0x6018, tail as u32);
         assert_eq!(events(&world), 1, "Tx");

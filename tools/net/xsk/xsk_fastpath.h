@@ -265,8 +265,6 @@ static inline const char *xsk_fastpath__drop_str(__u32 reason)
 		return "tx_page";
 	case XDP_DROP_TX_OPTIONS:
 		return "tx_options";
-	case XDP_DROP_TX_CHECKSUM:
-		return "tx_checksum";
 	case XDP_DROP_TX_FRAGS:
 		return "tx_frags";
 	case XDP_DROP_TX_PACKET:
@@ -279,6 +277,8 @@ static inline const char *xsk_fastpath__drop_str(__u32 reason)
 		return "tx_link";
 	case XDP_DROP_TX_DEVICE:
 		return "tx_device";
+	case XDP_DROP_TX_CHECKSUM:
+		return "tx_checksum";
 	}
 	return "unknown";
 }

@@ -48,6 +48,7 @@ static void i40e_xsk_request_checksum(u16 start, u16 offset, void *priv)
 /* The timestamp of a packet is not reported: see af_xdp_fastpath.rst */
 const struct xsk_tx_metadata_ops i40e_xsk_tx_metadata_ops = {
 	.tmo_request_checksum = i40e_xsk_request_checksum,
+	.csum_offsets = true,
 };
 
 /* All descriptors of a packet have the same command and offsets */

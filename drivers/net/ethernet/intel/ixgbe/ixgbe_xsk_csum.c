@@ -65,6 +65,7 @@ static void ixgbe_xsk_request_checksum(u16 start, u16 offset, void *priv)
 /* The timestamp of a packet is not reported: see af_xdp_fastpath.rst */
 const struct xsk_tx_metadata_ops ixgbe_xsk_tx_metadata_ops = {
 	.tmo_request_checksum = ixgbe_xsk_request_checksum,
+	.csum_offsets = true,
 };
 
 /**

@@ -12,6 +12,7 @@
 #include <linux/bpf_trace.h>
 #include <net/xdp_sock_drv.h>
 #include <net/xsk_rx_entry.h>
+#include <net/xsk_tx_csum.h>
 #include <net/xsk_tx_span.h>
 
 #include "ixgbe.h"
@@ -191,20 +192,22 @@ bool ixgbe_xsk_copy_frags(struct sk_buff *skb, struct xdp_buff *xdp)
 	return true;
 }
 
-/* Returns the options of the first descriptor of a packet */
+/* Returns the options of the first descriptor of a packet, of at most @max */
 static u32 ixgbe_xsk_start_packet(struct ixgbe_xsk_offload *offload,
-				  const struct xdp_desc *desc)
+				  const struct xdp_desc *desc, u32 max)
 {
-	u32 len = desc->len;
+	u32 olinfo, len = desc->len;
 
 	offload->desc = desc;
 	offload->count = 1;
-	while (desc->options & XDP_PKT_CONTD) {
+	while (offload->count < max && desc->options & XDP_PKT_CONTD) {
 		len += (++desc)->len;
 		offload->count++;
 	}
 
-	return ixgbe_xsk_request(offload) | len << IXGBE_ADVTXD_PAYLEN_SHIFT;
+	olinfo = unlikely(offload->pool->tx_metadata_len) ?
+		 ixgbe_xsk_request(offload) : 0;
+	return olinfo | len << IXGBE_ADVTXD_PAYLEN_SHIFT;
 }
 
 static void ixgbe_xsk_write_buffer(struct xsk_buff_pool *pool,
@@ -241,14 +244,15 @@ u32 ixgbe_xsk_xmit_packets(struct ixgbe_xsk_offload *offload, u32 max)
 
 	/* Each packet may need a context */
 	if (offload->pool->tx_metadata_len)
-		max /= 2;
+		max = min(max / 2, XSK_TX_CSUM_BATCH);
 	if (!max)
 		return 0;
 
 	/* Whole packets, from one copy of the descriptors */
 	sent = xsk_tx_peek_release_desc_batch(offload->pool, max);
 	for (i = 0; i < sent; i++, desc++) {
-		olinfo = first ? ixgbe_xsk_start_packet(offload, desc) : 0;
+		olinfo = first ?
+			 ixgbe_xsk_start_packet(offload, desc, sent - i) : 0;
 		ixgbe_xsk_write_buffer(offload->pool, &tx_desc[ring->next],
 				       desc, olinfo);
 		ring->bytes += desc->len;

@@ -7,6 +7,7 @@
  */
 #include <net/xdp_sock_drv.h>
 #include <net/xdp.h>
+#include <net/xsk_tx_csum.h>
 #include <net/xsk_tx_span.h>
 #include <net/xsk_tx_wakeup.h>
 
@@ -88,7 +89,7 @@ static noinline int ixgbe_xsk_spans_any(struct xsk_buff_pool *pool,
 static u32 ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
 				 struct xsk_tx_dev_ring *ring)
 {
-	u32 olinfo, room = ring->room;
+	u32 olinfo, room = ring->room, max = room;
 	struct xdp_desc desc;
 	struct ixgbe_xsk_offload offload = {
 		.pool = pool,
@@ -103,12 +104,16 @@ static u32 ixgbe_xsk_xmit_single(struct xsk_buff_pool *pool,
 		return offload.contexts;
 	}
 
-	while (ring->room && xsk_tx_peek_desc(pool, &desc)) {
-		olinfo = ixgbe_xsk_request(&offload);
+	if (unlikely(pool->tx_metadata_len))
+		max = min(max, XSK_TX_CSUM_BATCH);
+	while (max-- && ring->room && xsk_tx_peek_desc(pool, &desc)) {
+		olinfo = unlikely(pool->tx_metadata_len) ?
+			 ixgbe_xsk_request(&offload) : 0;
 		dma = xsk_buff_raw_get_dma(pool, desc.addr);
 		xsk_buff_raw_dma_sync_for_device(pool, dma, desc.len);
 		ixgbe_xsk_write_tx(ring->desc, ring->next, dma, desc.len, true);
-		ixgbe_xsk_set_olinfo(ring->desc, ring->next, olinfo);
+		if (unlikely(olinfo))
+			ixgbe_xsk_set_olinfo(ring->desc, ring->next, olinfo);
 		if (++ring->next == ring->count)
 			ring->next = 0;
 		ring->bytes += desc.len;
@@ -182,6 +187,9 @@ static bool ixgbe_xsk_xmit(struct ixgbe_ring *xdp_ring, bool *again)
 	ixgbe_xsk_close_batch(xdp_ring, first, room - ring.room,
 			      room - ring.room - contexts, ring.bytes);
 	ixgbe_xdp_ring_update_tail(xdp_ring);
+	/* Packets with metadata are taken in limited batches */
+	if (err == -EOPNOTSUPP && xdp_ring->xsk_pool->tx_metadata_len)
+		return false;
 	return ring.room;
 }
 
