@@ -4,7 +4,10 @@
 # one also with sparse. Where a commit touches user space, also the samples and selftests of the
 # series; and the kernel-doc that the reference page includes must be there. Fails at the first
 # commit that does not build or brings a warning that the base does not have, or if the last one does
-# not build without AF_XDP. FROM, a commit or section/NAME, takes the place of the base: only later commits are built.
+# not build without AF_XDP.
+#
+# FROM, a commit or section/NAME, takes the place of the base: only later commits are built.
+# SECTIONS=1 builds only the last commit of each section.
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -64,7 +67,7 @@ build_commit() {
 	done
 	make_kernel "$tree" "$build" W=1 C="$2" "${present[@]}"
 	[[ $1 != "$from" ]] || return 0
-	git -C "$tree" diff --quiet "$1^" "$1" -- include/uapi samples tools || build_user
+	git -C "$tree" diff --quiet "$before" HEAD -- include/uapi samples tools || build_user
 	check_docs
 }
 
@@ -79,6 +82,15 @@ build_without() {
 	make_kernel "$tree" "$build" "${targets[@]}"
 }
 
+# Lines with the id and the subject of the commits to build
+commits() {
+	local ends
+	mapfile -t ends < <([[ -z ${SECTIONS:-} ]] ||
+		git -C "$repo" for-each-ref --format='%(objectname)' 'refs/heads/section/')
+	git -C "$repo" log --reverse --format='%H %h %s' "$from..patched" |
+		grep -E "^(${ends[0]+$(IFS='|' && echo "${ends[*]}")})" | cut -d ' ' -f 2-
+}
+
 from=${1:-base}
 "$LAB/build.sh" patched
 rm -rf "$build" "$build-user"
@@ -86,15 +98,14 @@ mkdir -p "$build"
 git -C "$repo" worktree prune
 [[ -e $tree ]] || git -C "$repo" worktree add -q -f --detach "$tree" base
 mapfile -t objects < <(touched_objects)
-commits=$(git -C "$repo" log --reverse --format='%h %s' "$from..patched")
+mapfile -t commits < <(commits)
 count=0
-last=$(grep -c . <<<"$commits")
 step bisect-0 "$from" build_commit "$from" 1
 while read -r id subject; do
 	count=$((count + 1))
-	step "bisect-$count" "$id $subject" build_commit "$id" $((count < last ? 0 : 2))
+	step "bisect-$count" "$id $subject" build_commit "$id" $((count < ${#commits[@]} ? 0 : 2))
 	new=$(comm -13 <(warnings "$OUT/log/bisect-0.log") <(warnings "$OUT/log/bisect-$count.log"))
 	[[ -z $new ]] || die "new warnings at $id ($subject):"$'\n'"$new"
-done <<<"$commits"
+done < <(printf '%s\n' "${commits[@]}")
 step bisect-without "CONFIG_XDP_SOCKETS=n" build_without
-say "$count commits build, without a new warning: ${#objects[@]} files"
+say "$count commits build without a new warning: ${#objects[@]} files"

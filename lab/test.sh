@@ -4,7 +4,8 @@
 # lab/tests (all but the long ones, or those named), and ends with a line
 # `N passed, M failed, K skipped`. FULL=1 and SOAK=seconds make some of them longer.
 #
-# Groups that boot no guest run beside the others, at low priority.
+# They run in two lanes: the second one has those that boot no guest, at low priority, and then takes
+# the last of the others that are left.
 #
 # Each group's results are in out/result/GROUP.tap, the rest of its output in
 # out/log/test-GROUP.log. Each group that needs a guest boots its own.
@@ -20,7 +21,7 @@ GROUPS_ALL=(static lab nicsim uapi kunit attach compose inorder recycle metadata
 # Not in a run without arguments: they take many minutes, and the first have wall-clock limits
 # that are hard for a slow machine.
 GROUPS_LONG=(xskxceiver-ixgbe xskxceiver-i40e kasan lockdep kcsan)
-# They boot no guest, and run beside those that do: a guest leaves most of the second CPU idle.
+# They boot no guest: the second lane begins with them.
 GROUPS_BESIDE=(static nicsim deb bisect)
 (($#)) || set -- "${GROUPS_ALL[@]}"
 for group in "$@"; do
@@ -59,13 +60,24 @@ run_groups() {
 	done
 }
 
+# Those that the other lane has not taken
+run_lane() {
+	local group
+	for group in "$@"; do
+		! mkdir "$OUT/result/taken/$group" 2>/dev/null || run_groups "$group"
+	done
+}
+
 # Its status is kept in a file: bash forgets that of a process whose PID is in use again, which
 # happens within an hour.
 run_beside() {
 	trap 'echo $? >"$OUT/result/beside.status"' EXIT
-	renice -n 19 "$BASHPID" >/dev/null
 	STEPS_BESIDE=1
-	run_groups "$@"
+	(
+		renice -n 19 "$BASHPID" >/dev/null
+		run_groups "${beside[@]}"
+	)
+	run_lane "$@"
 }
 
 mkdir -p "$OUT/result" "$OUT/log"
@@ -74,7 +86,9 @@ mkdir -p "$OUT/result" "$OUT/log"
 "$LAB/build.sh" patched
 "$LAB/user.sh"
 "$LAB/nicsim.sh"
-taps=() guests=() beside=()
+rm -rf "$OUT/result/taken"
+mkdir "$OUT/result/taken"
+taps=() guests=() beside=() last=()
 for group in "$@"; do
 	rm -f "$OUT/result/$group.tap"
 	taps+=("$OUT/result/$group.tap")
@@ -82,16 +96,20 @@ for group in "$@"; do
 	*" $group "*) beside+=("$group") ;;
 	*) guests+=("$group") ;;
 	esac
+	case " ${GROUPS_BESIDE[*]} ${GROUPS_LONG[*]} " in
+	*" $group "*) ;;
+	*) last=("$group" "${last[@]}") ;;
+	esac
 done
 rm -f "$OUT/result/beside.status"
 # A process group of its own, which ends with us: Ctrl-C does not reach it.
 set -m
-run_beside "${beside[@]}" &
+run_beside "${last[@]}" &
 set +m
 lane=$!
 trap '[[ -s $OUT/result/beside.status ]] || kill -- "-$lane" 2>/dev/null || true' EXIT
-run_groups "${guests[@]}"
+run_lane "${guests[@]}"
 wait "$lane" 2>/dev/null || true
 "$LAB/tap.py" "${taps[@]}"
 [[ $(<"$OUT/result/beside.status") == 0 ]] ||
-	die "the groups ${beside[*]} were not completed; see out/log"
+	die "the second lane was not completed; see out/log"
