@@ -1,18 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/bisect.sh [FROM]: builds the files that the series touches at every commit, with W=1, the last
-# one also with sparse. Where a commit touches user space, also the samples and selftests of the
-# series; and the kernel-doc that the reference page includes must be there. Fails at the first
+# lab/bisect.sh [--sections] [FROM]: builds the files that the series touches at every commit, with W=1,
+# the last one also with sparse. Where a commit touches user space, also the samples and selftests of
+# the series; and the kernel-doc that the reference page includes must be there. Fails at the first
 # commit that does not build or brings a warning that the base does not have, or if the last one does
 # not build without AF_XDP.
 #
 # FROM, a commit or section/NAME, takes the place of the base: only later commits are built.
-# SECTIONS=1 builds only the last commit of each section.
+#
+#   --sections  only the last commit of each section
 
 # shellcheck source=lab/lib.sh
 source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 in_lab "$@"
+
+sections=''
+[[ ${1:-} != --sections ]] || { sections=1; shift; }
 
 repo=$OUT/linux
 tree=$OUT/linux-bisect
@@ -85,7 +89,7 @@ build_without() {
 # Lines with the id and the subject of the commits to build
 commits() {
 	local ends
-	mapfile -t ends < <([[ -z ${SECTIONS:-} ]] ||
+	mapfile -t ends < <([[ -z $sections ]] ||
 		git -C "$repo" for-each-ref --format='%(objectname)' 'refs/heads/section/')
 	git -C "$repo" log --reverse --format='%H %h %s' "$from..patched" |
 		grep -E "^(${ends[0]+$(IFS='|' && echo "${ends[*]}")})" | cut -d ' ' -f 2-

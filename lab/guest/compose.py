@@ -11,6 +11,7 @@ import contextlib
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 from harness import eventually, run_cases, settles, shell
 from lib.py import cmd
@@ -19,6 +20,8 @@ from nicsim import nicsim
 from samples import pair, send
 from xdpsock import start_and_wait, stop
 from xsk import ACTIVE, CHUNK, COPY, NATIVE, NEED_WAKEUP, PASS, PASSED, SHADOWED, ZEROCOPY, Xsk
+
+DUMP = Path("/tmp/dump.pcapng")
 
 
 class Veth:
@@ -160,7 +163,7 @@ def filtered(port):
 @contextlib.contextmanager
 def dump(port):
     """Have a dump that loads a program of its own inside."""
-    command = ["xdpdump", "-i", port.name, "--load-xdp-program", "-w", "/dev/null"]
+    command = ["xdpdump", "-i", port.name, "--load-xdp-program", "-w", str(DUMP)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             eventually("xdpdump to listen", lambda: "listening" in process.stderr.readline())
@@ -174,6 +177,7 @@ def dumped(port):
     with receiver(port) as here:
         with dump(port) as process:
             here.check(PASSED)
+            settles("the dump", lambda: DUMP.stat().st_size)  # a signal ends it at once
             process.send_signal(signal.SIGINT)
             _, said = process.communicate()
         captured = re.search(r"^(\d+) packets captured", said, re.MULTILINE)

@@ -6,7 +6,8 @@
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-[[ -n ${FULL:-} ]] || export SECTIONS=1
-check "every ${SECTIONS:+section}${FULL:+prefix} builds, with its user space: no new warning (W=1, the last with sparse)" \
-	"$LAB/bisect.sh"
+part=section options=(--sections)
+[[ -z ${FULL:-} ]] || part=prefix options=()
+check "every $part builds, with its user space: no new warning (W=1, the last with sparse)" \
+	"$LAB/bisect.sh" "${options[@]}"
 plan
