@@ -15,7 +15,7 @@ source "$(dirname "$0")/lib.sh"
 driver=$(basename "$0" .sh)
 nic=${NICS[$driver]}
 options=()
-declare -A sampled=([ixgbe]=lockstep,async+coalesce [i40e]=lockstep,coalesce+async)
+declare -A sampled=([ixgbe]='lockstep,async+coalesce' [i40e]='lockstep,coalesce+async')
 timings=${sampled[$driver]}
 [[ -z ${FULL:-} && $# == 0 ]] || timings=lockstep,async,coalesce${FULL:+,itr,late,group}
 
