@@ -163,7 +163,8 @@ def filtered(port):
 @contextlib.contextmanager
 def dump(port):
     """Have a dump that loads a program of its own inside."""
-    command = ["xdpdump", "-i", port.name, "--load-xdp-program", "-w", str(DUMP)]
+    # By default, it does not read the last packets of a batch
+    command = ["xdpdump", "-i", port.name, "--load-xdp-program", "--perf-wakeup", "1", "-w", str(DUMP)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             eventually("xdpdump to listen", lambda: "listening" in process.stderr.readline())
