@@ -15,8 +15,11 @@ source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 in_lab "$@"
 
-sections=''
-[[ ${1:-} != --sections ]] || { sections=1; shift; }
+which=()
+if [[ ${1:-} == --sections ]]; then
+	which=(--simplify-by-decoration '--decorate-refs=refs/heads/section/*')
+	shift
+fi
 
 repo=$OUT/linux
 tree=$OUT/linux-bisect
@@ -86,15 +89,6 @@ build_without() {
 	make_kernel "$tree" "$build" "${targets[@]}"
 }
 
-# Lines with the id and the subject of the commits to build
-commits() {
-	local ends
-	mapfile -t ends < <([[ -z $sections ]] ||
-		git -C "$repo" for-each-ref --format='%(objectname)' 'refs/heads/section/')
-	git -C "$repo" log --reverse --format='%H %h %s' "$from..patched" |
-		grep -E "^(${ends[0]+$(IFS='|' && echo "${ends[*]}")})" | cut -d ' ' -f 2-
-}
-
 from=${1:-base}
 "$LAB/build.sh" patched
 rm -rf "$build" "$build-user"
@@ -102,7 +96,7 @@ mkdir -p "$build"
 git -C "$repo" worktree prune
 [[ -e $tree ]] || git -C "$repo" worktree add -q -f --detach "$tree" base
 mapfile -t objects < <(touched_objects)
-mapfile -t commits < <(commits)
+mapfile -t commits < <(git -C "$repo" log --reverse "${which[@]}" --format='%h %s' "$from..patched")
 count=0
 step bisect-0 "$from" build_commit "$from" 1
 while read -r id subject; do
