@@ -177,9 +177,14 @@ def dumped(port):
     """The frames arrive at the socket and in a dump."""
     with receiver(port) as here:
         with dump(port) as process:
+            def lines():
+                return DUMP.read_text().count("packet size")
+            # It says that it listens before it does
+            eventually("a first frame in the dump", lambda: here.burst() and lines())
+            settles("dump", lines)
+            before = lines()
             here.check(PASSED)
-            eventually("all frames in the dump",
-                       lambda: DUMP.read_text().count("packet size") >= here.share)
+            eventually("all frames in the dump", lambda: lines() >= before + here.share)
             process.send_signal(signal.SIGINT)
             process.wait()
         here.check(ACTIVE)
