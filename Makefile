@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Front door: `make help` lists what there is. Each target is a script in lab/.
 
-.PHONY: help demo test check bench bench-quick shell deb tree refresh series bisect clean distclean
+.PHONY: help demo test check bench bench-quick shell deb companions tree refresh series bisect clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ shell: ## a shell in the patched kernel with two ports of each NIC (exit leaves)
 
 deb: ## Debian packages of the patched kernel, in out/deb (CONFIG=lab: a small one, in out/deb-lab)
 	@lab/deb.sh
+
+companions: ## libxdp and iproute2 that know the fast path, in out/companions (IPROUTE2SRC=PATH)
+	@lab/companions.sh
 
 tree: ## the kernel as a git tree in out/linux: the base, then one commit per mail
 	@lab/tree.sh

@@ -8,15 +8,10 @@ SRC := $(dir $(lastword $(MAKEFILE_LIST)))
 # libxdp takes the second one if its check of bpf_redirect_map() fails
 BARE := $(O)/bare/xsk_def_xdp_prog.o $(O)/bare/xsk_def_xdp_prog_5.3.o
 
-all: $(O)/count.so $(O)/control.bpf.o $(BARE) $(O)/pace $(O)/af_xdp_attach.so
+all: $(O)/count.so $(O)/control.bpf.o $(BARE) $(O)/pace xdpsock
 
-# Installs the UAPI header, too
 xdpsock:
 	$(MAKE) -C $(SRC).. -f samples/bpf/xdpsock.mk O=$(O)/user
-
-$(O)/af_xdp_attach.so: $(SRC)af_xdp_attach.c $(SRC)../tools/net/xsk/xsk_fastpath.h | xdpsock
-	$(CC) -O2 -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden \
-		-I$(SRC)../tools/net/xsk -I$(O)/user/include -o $@ $<
 
 $(O)/count.so: $(SRC)count.c $(SRC)insn_kind.h $(SRC)qemu_plugin.h
 	$(CC) -O2 -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden -o $@ $<

@@ -11,6 +11,7 @@ CHIPS = ("ixgbe", "i40e")
 XDPSOCK = {"program": "xdpsock", "workloads": ("rxdrop", "l2fwd", "txonly", "fwd")}
 ATTACH = {**XDPSOCK, "kernel": "patched", "options": ("--attach", "--force")}
 TESTPMD = {**XDPSOCK, "program": "testpmd", "kernel": "base"}
+COMPANIONS = "/out/companions/usr/lib/x86_64-linux-gnu"
 AF_XDP = {"program": "af_xdp", "workloads": ("rxdrop", "l2fwd", "txonly")}
 CONTROL = {"program": "control", "workloads": ("xdp_drop", "xdp_tx", "xdp_redirect")}
 # bench/bare.bpf.c in place of libxdp's program, attached directly instead of behind its dispatcher
@@ -31,9 +32,9 @@ CONTESTANTS = {
             "workloads": ("l2fwd", "fwd")},
     "dpdk-af_xdp": {**AF_XDP, "kernel": "base"},
     "dpdk-af_xdp-patched": {**AF_XDP, "kernel": "patched"},
-    # Its socket is attached, by bench/af_xdp_attach.c
+    # The patched libxdp attaches its socket
     "dpdk-af_xdp-attach": {**AF_XDP, "kernel": "patched", "nics": CHIPS,
-                           "environment": {"LD_PRELOAD": "/out/bench/af_xdp_attach.so"}},
+                           "environment": {"LD_LIBRARY_PATH": COMPANIONS, "LIBXDP_XSK_ATTACH": "1"}},
     "dpdk-scalar": {**TESTPMD, "options": ("--force-max-simd-bitwidth=64",)},
     # For i40e see VARIATIONS
     "dpdk-vector": {**TESTPMD, "nics": ("ixgbe",)},

@@ -59,7 +59,7 @@ found=$("$LAB/fetch.sh")
 read -r tarball version _ <<<"$found"
 checkpatch=$CACHE/base/checkpatch-$version
 get_checkpatch
-mapfile -t patches < <(files -name '*.patch')
+mapfile -t patches < <(files -path './patches/*.patch')
 mapfile -t sources < <(files -name '*.[ch]' -not -path './include/trace/*')
 mapfile -t traces < <(files -path './include/trace/*.h')
 mapfile -t scripts < <(files -name '*.sh' && printf '%s\n' .ci/run lab/guest/nicctl bench/run)

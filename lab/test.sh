@@ -17,7 +17,7 @@ source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 
 GROUPS_ALL=(static lab nicsim uapi kunit attach compose inorder recycle metadata capture drops stress fuzz
-	samples demo ixgbe i40e cross base_bugs xskxceiver dpdk soak bench bisect deb)
+	samples companions demo ixgbe i40e cross base_bugs xskxceiver dpdk soak bench bisect deb)
 # Not in a run without arguments: they take many minutes, and the first have wall-clock limits
 # that are hard for a slow machine.
 GROUPS_LONG=(xskxceiver-ixgbe xskxceiver-i40e kasan lockdep kcsan)
@@ -86,6 +86,7 @@ mkdir -p "$OUT/result" "$OUT/log"
 "$LAB/build.sh" patched
 "$LAB/user.sh"
 "$LAB/nicsim.sh"
+"$LAB/companions.sh"
 rm -rf "$OUT/result/taken"
 mkdir "$OUT/result/taken"
 taps=() guests=() beside=() last=()
