@@ -22,6 +22,12 @@ def xsk_features(interface):
     return NetdevFamily().dev_get({"ifindex": socket.if_nametoindex(interface)})["xsk-features"]
 
 
+def queue_xsk(interface, kind, queue=0):
+    """Return what netdev-genl reports about AF_XDP on an Rx or Tx queue; None if it is not in use."""
+    return NetdevFamily().queue_get({"ifindex": socket.if_nametoindex(interface), "type": kind,
+                                     "id": queue}).get("xsk")
+
+
 def flow_control(interface, **where):
     """Enable it, which i40e does not by default: frames wait until a descriptor is free."""
     if not re.search(r"RX:\s+on", ethtool(f"-a {interface}", **where).stdout):

@@ -9,6 +9,7 @@ the names of tests.
 import recycle_end
 import recycle_options
 import recycle_path
+import recycle_queue
 import recycle_reset
 from harness import argument, run_cases
 from recycle_ports import DRIVERS, PORTS, nicsim, set_up
@@ -25,7 +26,8 @@ def main():
     """Run the tests."""
     set_up(PORTS)
     run_cases(((name, in_timing, name, *call)
-               for part in (recycle_path, recycle_options, recycle_end, recycle_reset)
+               for part in (recycle_path, recycle_options, recycle_queue, recycle_end,
+                            recycle_reset)
                for name, *call in part.tests(DRIVERS)), argument(1), around=nicsim.no_event)
 
 
