@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Front door: `make help` lists what there is. Each target is a script in lab/.
 
-.PHONY: help demo test check bench bench-quick shell deb companions tree refresh series bisect clean distclean
+.PHONY: help demo test test-full check bench bench-quick shell deb companions tree refresh series bisect clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -15,6 +15,9 @@ demo: ## from nothing to frames in an attached socket, in a booted kernel
 
 test: ## all tests; the last line counts them
 	@lab/test.sh
+
+test-full: ## all tests at full length, some hours
+	@FULL=1 lab/test.sh
 
 check: ## checks without a kernel build, in about a minute
 	@lab/check.sh

@@ -78,6 +78,8 @@ check unittest "Python tests" python3 -m unittest discover -s lab -p 'test_*.py'
 check unittest-bench "Python tests of the benchmark" \
 	python3 -m unittest discover -s bench -p 'test_*.py'
 check rustfmt "rustfmt" cargo fmt --check --manifest-path nicsim/Cargo.toml
+check rustfmt-clients "rustfmt of the Rust client" \
+	cargo fmt --check --manifest-path lab/clients-rust/Cargo.toml
 check words "banned words" python3 lab/words.py
 check spelling "spelling" codespell --skip './out,./.git' \
 	--ignore-words-list te,xdpf,verfy

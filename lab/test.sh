@@ -17,7 +17,7 @@ source "$(dirname "$0")/lib.sh"
 help_if_asked "$@"
 
 GROUPS_ALL=(static lab nicsim uapi kunit attach compose inorder recycle metadata capture drops stress fuzz
-	samples companions demo ixgbe i40e cross base_bugs xskxceiver dpdk soak bench bisect deb)
+	samples companions clients demo ixgbe i40e cross base_bugs xskxceiver dpdk soak bench bisect deb)
 # Not in a run without arguments: they take many minutes, and the first have wall-clock limits
 # that are hard for a slow machine.
 GROUPS_LONG=(xskxceiver-ixgbe xskxceiver-i40e kasan lockdep kcsan)
@@ -56,6 +56,7 @@ run_groups() {
 	for group in "$@"; do
 		step "test-$group" "testing: $group" run_group "$group"
 		[[ $group != @(kasan|lockdep|kcsan) ]] || "$LAB/debug_table.py"
+		[[ $group != clients ]] || "$LAB/clients_table.py"
 		show_failure "$group"
 	done
 }

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
-PLACES = ("README.md", "CONTRIBUTING.md", "bench", "nicsim", "lab", "Documentation", "net",
+PLACES = ("README.md", "CONTRIBUTING.md", "docs", "bench", "nicsim", "lab", "Documentation", "net",
           "include", "drivers", "samples", "tools", "patches")
 SKIPPED = ("words.py", "Cargo.lock", "__pycache__", ".pcap", ".png")
 # A regular expression in lower case, in which a space also matches the end of a line in a comment;
