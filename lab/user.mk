@@ -29,6 +29,11 @@ $(O)/pin_dispatcher: $(SRC)/lab/guest/pin_dispatcher.c
 $(O)/frags.bpf.o: $(SRC)/lab/guest/frags.bpf.c
 	clang -g -O2 -Wall -Werror -target bpf -I/usr/include/$(shell $(CC) -print-multiarch) -c $< -o $@
 
+# Not in "all": only lab/tests/companions.sh needs it, and it takes a minute
+bpftool:
+	mkdir -p $(O)/bpftool
+	$(MAKE) -C $(SERIES)/tools/bpf/bpftool OUTPUT=$(O)/bpftool/
+
 # The base's own test with longer wall-clock limits, in seconds and
 # milliseconds: emulation is slow.
 $(O)/xsk/xskxceiver.h: $(XSKXCEIVER)/xskxceiver.h
@@ -60,5 +65,5 @@ $(O)/xskxceiver $(O)/xskxceiver-rest: $(O)/%: $(O)/xsk/%.c $(O)/xsk/xskxceiver.h
 		$(XSKXCEIVER)/network_helpers.c $(TOOLS)/lib/find_bit.c \
 		-lbpf -lelf -lz -lpthread -lrt -o $@
 
-.PHONY: all samples selftest
+.PHONY: all samples selftest bpftool
 .DELETE_ON_ERROR:

@@ -10,7 +10,7 @@ busy_poll=(delivers_without_program_and_map swaps_under_traffic kfunc_delivers x
 	echo_with_need_wakeup overflow_leaks_nothing)
 bind=(refused_without_cap_net_admin container_root_attaches refused_queue_out_of_range
 	refused_queue_busy refused_zero_copy refused_mode_conflict refused_with_regular
-	refused_upper_runs_program chooses_mode sock_diag tools_show_builtin)
+	refused_upper_runs_program chooses_mode sock_diag pair_in_sock_diag tools_show_builtin)
 # Those that depend on a driver
 released=(zc.after_close zc.after_kill zc.other_mode zc.channels zc.ring_size zc_plain.after_kill)
 # Generic mode takes part in other_mode
