@@ -3,8 +3,10 @@
 # lab/companions.sh [libxdp|iproute2]...: builds tools that know the fast path: each one's base with
 # the patches of companions/NAME, installed below out/companions. All of them by default.
 #
-# Use them with PATH and LD_LIBRARY_PATH: out/companions/usr/sbin, out/companions/usr/lib/x86_64-linux-gnu.
-# The sources are git trees in out/companions/src: tag base, then one commit per patch.
+# In a guest (make shell): PATH=/out/companions/usr/sbin:$PATH, and
+# LD_LIBRARY_PATH=/out/companions/usr/lib/x86_64-linux-gnu. The sources are git trees in
+# out/companions/src: tag base, then one commit per patch. To install them on a real machine, apply the
+# patches (git am) to a source tree of your own, and build it as its README says.
 #
 #   IPROUTE2SRC=PATH  tarball or folder of iproute2, which no package registry has. Without it, a
 #                     tarball in shared/sources beside this repository is used, if there is one;
@@ -86,8 +88,7 @@ build_libxdp() {
 
 build_iproute2() {
 	./configure
-	make -j "$(nproc)" -C lib
-	make -j "$(nproc)" -C misc ss
+	make -j "$(nproc)" SUBDIRS="lib misc" TARGETS=ss
 	install -D -m 755 misc/ss "$PREFIX/usr/sbin/ss"
 	install -D -m 644 man/man8/ss.8 "$PREFIX/usr/share/man/man8/ss.8"
 }
@@ -116,8 +117,11 @@ build() {
 
 # What decides the result of a build.
 digest() {
-	cat "$REPO/companions/$1"/* "$REPO/lab/companions.sh" "$PREFIX/$1.source" 2>/dev/null |
-		sha256sum | cut -d' ' -f1
+	{
+		cat "$REPO/companions/$1"/* "$REPO/lab/companions.sh"
+		[[ ! -e $PREFIX/$1.source ]] ||
+			tar --sort=name --mtime=@0 -cf - -C "$PREFIX" "$1.source"
+	} | sha256sum | cut -d' ' -f1
 }
 
 (($#)) || set -- libxdp iproute2
@@ -128,8 +132,9 @@ for companion; do
 		say "iproute2: no source; IPROUTE2SRC=PATH names one (see --help)"
 		continue
 	fi
-	[[ "$(cat "$PREFIX/$companion.stamp" 2>/dev/null)" != "$(digest "$companion")" ]] || continue
+	digest=$(digest "$companion")
+	[[ "$(cat "$PREFIX/$companion.stamp" 2>/dev/null)" != "$digest" ]] || continue
 	rm -f "$PREFIX/$companion.stamp"
 	step "companion-$companion" "building the companion $companion" build "$companion"
-	digest "$companion" >"$PREFIX/$companion.stamp"
+	echo "$digest" >"$PREFIX/$companion.stamp"
 done

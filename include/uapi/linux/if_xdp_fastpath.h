@@ -22,7 +22,7 @@
 
 /* getsockopt(), also before bind(): __u64, mask of XDP_FASTPATH_F_* */
 #define XDP_FASTPATH_FEATURES	256
-/* setsockopt() before bind(), getsockopt(): struct xdp_attach */
+/* setsockopt(), to attach before bind(); getsockopt(): struct xdp_attach */
 #define XDP_ATTACH		257
 /* setsockopt() before bind(), getsockopt(): __u32, 0 or 1 */
 #define XDP_TX_INORDER		258
@@ -53,7 +53,8 @@
  *	of the first socket if the umem is shared. Zero in setsockopt().
  *
  * setsockopt() fails with EINVAL for unknown flags, both modes or a result that
- * is not zero, and with EBUSY after bind().
+ * is not zero, and with EBUSY after bind(), except for XDP_ATTACH_F_OFF of a
+ * socket that is attached.
  *
  * bind() attaches the socket to its queue: all packets of the queue go to its
  * Rx ring, until it is closed. The kernel runs a built-in program for this
@@ -98,7 +99,11 @@ struct xdp_attach {
 #define XDP_ATTACH_F_DRV_MODE	(1U << 1)	/* native XDP */
 /* Fail if a regular program is attached: the socket would be shadowed */
 #define XDP_ATTACH_F_IF_NOEXIST	(1U << 2)
-/* Withdraw the option, before bind(). No other flag is allowed with it. */
+/*
+ * Before bind(): withdraw the option. Afterwards: detach the socket. Packets of
+ * the queue go to the stack then; the socket stays bound and can transmit. No
+ * other flag is allowed with it.
+ */
 #define XDP_ATTACH_F_OFF	(1U << 3)
 /*
  * Receive what a regular program passes: packets of the queue for which it
@@ -116,8 +121,9 @@ enum {
 				 * the built-in one after a regular one was
 				 * detached
 				 */
-	XDP_ATTACH_S_DETACHED,	/* the device was unregistered or moved to
-				 * another network namespace
+	XDP_ATTACH_S_DETACHED,	/* detached by XDP_ATTACH_F_OFF, or the device
+				 * was unregistered or moved to another network
+				 * namespace
 				 */
 	XDP_ATTACH_S_PASSED,	/* a regular program is active, and the socket
 				 * receives the packets that it passes
@@ -334,14 +340,37 @@ struct xdp_drop_stats {
 };
 
 /*
+ * struct xdp_diag_pair - a socket's side of XDP_RECYCLE, in sock_diag
+ * @state: XDP_RECYCLE_S_*
+ * @flags: XDP_RECYCLE_F_* of this socket's Rx queue
+ * @ifindex: device of the Rx queue that takes the chunks that this socket
+ *	transmits, also of those that are pending when @state is off; 0 if there
+ *	is none
+ * @queue_id: that Rx queue
+ * @ino: inode number of its socket
+ *
+ * The last three are zero if that socket is in another network namespace.
+ */
+struct xdp_diag_pair {
+	__u32 state;
+	__u32 flags;
+	__u32 ifindex;
+	__u32 queue_id;
+	__u32 ino;
+};
+
+/*
  * sock_diag: bits of xdp_diag_req.xdiag_show, and the attributes that they
- * request
+ * request. XDP_SHOW_RECYCLE requests both that XDP_RECYCLE has.
  */
 #define XDP_SHOW_ATTACH		(1U << 31)
 #define XDP_SHOW_RECYCLE	(1U << 30)
 #define XDP_SHOW_DROPS		(1U << 29)
+#define XDP_SHOW_INORDER	(1U << 28)
 #define XDP_DIAG_ATTACH		256	/* struct xdp_attach */
 #define XDP_DIAG_RECYCLE	257	/* struct xdp_recycle_stats */
 #define XDP_DIAG_DROPS		258	/* struct xdp_drop_stats */
+#define XDP_DIAG_INORDER	259	/* __u32: value of XDP_TX_INORDER */
+#define XDP_DIAG_PAIR		260	/* struct xdp_diag_pair */
 
 #endif /* _UAPI_LINUX_IF_XDP_FASTPATH_H */
