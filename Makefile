@@ -31,7 +31,7 @@ bench-quick: ## a few characteristic cells
 shell: ## a shell in the patched kernel with two ports of each NIC (exit leaves)
 	@lab/shell.sh
 
-deb: ## Debian packages of the patched kernel, in out/deb (CONFIG=lab: a small one, in out/deb-lab)
+deb: ## Debian packages of the patched kernel and its tools, in out/deb (CONFIG=lab: a small one, in out/deb-lab)
 	@lab/deb.sh
 
 companions: ## libxdp and iproute2 that know the fast path, in out/companions (IPROUTE2SRC=PATH)

@@ -43,7 +43,7 @@ warnings() {
 build_user() {
 	local makefile makefiles
 	mapfile -t makefiles < <(git -C "$tree" diff --name-only --diff-filter=A base HEAD -- \
-		'samples/*.mk' 'tools/*.mk')
+		'samples/*.mk' 'tools/*.mk' tools/net/xsk/Makefile)
 	for makefile in "${makefiles[@]}"; do
 		mkdir -p "$build-user/$makefile"
 		make -j "$(nproc)" -C "$tree" -f "$makefile" O="$build-user/$makefile" KTREE="$tree"

@@ -80,6 +80,7 @@ check unittest-bench "Python tests of the benchmark" \
 check rustfmt "rustfmt" cargo fmt --check --manifest-path nicsim/Cargo.toml
 check rustfmt-clients "rustfmt of the Rust client" \
 	cargo fmt --check --manifest-path lab/clients-rust/Cargo.toml
+check man "man pages" python3 lab/man.py
 check words "banned words" python3 lab/words.py
 check spelling "spelling" codespell --skip './out,./.git' \
 	--ignore-words-list te,xdpf,verfy

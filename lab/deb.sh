@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/deb.sh: builds Debian packages of the patched kernel, for a real machine,
-# in out/deb, or out/deb-lab with CONFIG=lab.
+# lab/deb.sh [--tools]: builds Debian packages of the patched kernel and of its tools (xsk-tools), for
+# a real machine, in out/deb, or out/deb-lab with CONFIG=lab. With --tools only those, in seconds.
 #
 # CONFIG=FILE is the kernel configuration; CONFIG=lab is the small one of the lab
 # (for virtual machines only; takes minutes). The default is Debian's own for amd64:
@@ -49,7 +49,46 @@ build_packages() {
 	mv /tmp/kernel/*.deb "$packages"
 }
 
+# tool_depends FILE...: the libraries that these files need, as packages.
+tool_depends() {
+	mkdir -p /tmp/depends/debian
+	cd /tmp/depends
+	printf 'Source: xsk-tools\nPackage: xsk-tools\n' >debian/control
+	dpkg-shlibdeps -O "$@" | sed 's/^shlibs:Depends=//'
+}
+
+# Preload library, xsk-probe, xdpsock, header and man pages.
+build_tools() {
+	local stage=/tmp/xsk-tools objects=/tmp/xsk-objects version arch lib files
+	version=$(make -s -C "$tree" kernelversion)-1
+	arch=$(dpkg --print-architecture)
+	lib=/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+	make -C "$tree/tools/net/xsk" O="$objects" DESTDIR="$stage" prefix=/usr libdir="$lib" install
+	make -C "$tree" -f samples/bpf/xdpsock.mk O="$objects" DESTDIR="$stage" prefix=/usr install
+	files=("$stage$lib/libxsk-preload.so" "$stage/usr/sbin/xsk-probe" "$stage/usr/bin/xdpsock")
+	strip --strip-unneeded "${files[@]}"
+	find "$stage/usr/share/man" -type f -exec gzip -9n {} +
+	install -D -m 644 "$REPO/COPYING" "$stage/usr/share/doc/xsk-tools/copyright"
+	mkdir "$stage/DEBIAN"
+	cat >"$stage/DEBIAN/control" <<-end
+		Package: xsk-tools
+		Version: $version
+		Architecture: $arch
+		Maintainer: $(git -C "$tree" log -1 --format='%an <%ae>' patched)
+		Section: net
+		Priority: optional
+		Depends: $(tool_depends "${files[@]}")
+		Description: tools of the AF_XDP fast path
+		 A library to preload, which attaches the sockets of applications that use
+		 libxdp; xsk-probe, which prints what works on a queue; the benchmark xdpsock;
+		 and the header of the socket options.
+	end
+	mkdir -p "$packages"
+	dpkg-deb --root-owner-group --build "$stage" "$packages"
+}
+
 "$LAB/tree.sh"
 mkdir -p "$build"
-step deb "building Debian packages" build_packages
+[[ ${1:-} == --tools ]] || step deb "building Debian packages" build_packages
+step deb-tools "building the package of the tools" build_tools
 say "Packages, in out/${packages##*/}:" "$(ls "$packages")"

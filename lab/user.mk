@@ -12,13 +12,16 @@ XSKXCEIVER := $(SELFTESTS)/bpf
 TOOLS := $(KTREE)/tools
 INCLUDES := -I$(XSKXCEIVER) -I$(SELFTESTS) -I$(TOOLS)/include -I$(TOOLS)/include/uapi -I$(TOOLS)/lib
 
-all: samples selftest $(O)/replay_rx $(O)/pin_dispatcher $(O)/frags.bpf.o $(O)/xskxceiver $(O)/xskxceiver-rest
+all: samples selftest tools $(O)/replay_rx $(O)/pin_dispatcher $(O)/frags.bpf.o $(O)/xskxceiver $(O)/xskxceiver-rest
 
 samples:
 	$(MAKE) -C $(SERIES) -f samples/bpf/xdpsock.mk O=$(O)
 
 selftest:
 	$(MAKE) -C $(SERIES) -f tools/testing/selftests/bpf/xsk_fastpath.mk O=$(O) KTREE=$(KTREE)
+
+tools:
+	$(MAKE) -C $(SERIES)/tools/net/xsk O=$(O)
 
 $(O)/replay_rx: $(SRC)/lab/guest/replay_rx.c $(SERIES)/tools/net/xsk/xsk_fastpath.h | samples
 	$(CC) -O2 -Wall -Wextra -Werror -I$(SERIES)/tools/net/xsk -I$(O)/include $< -lxdp -lpcap -o $@
@@ -65,5 +68,5 @@ $(O)/xskxceiver $(O)/xskxceiver-rest: $(O)/%: $(O)/xsk/%.c $(O)/xsk/xskxceiver.h
 		$(XSKXCEIVER)/network_helpers.c $(TOOLS)/lib/find_bit.c \
 		-lbpf -lelf -lz -lpthread -lrt -o $@
 
-.PHONY: all samples selftest bpftool
+.PHONY: all samples selftest tools bpftool
 .DELETE_ON_ERROR:

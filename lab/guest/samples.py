@@ -172,6 +172,21 @@ def falls_back():
     assert json.loads(out.splitlines()[-1])["how"] == "xskmap", out
 
 
+def preload_declines():
+    """The preload library leaves sockets to libxdp there."""
+    process = start("xa", "-r", "-d", "1", environment={
+        "LD_PRELOAD": BIN / "libxsk-preload.so", "XSK_PRELOAD_LOG": "1"})
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and "not attached: the kernel has no" in err, err
+
+
+def nothing_to_probe():
+    """xsk-probe reports that the kernel lacks the options."""
+    done = cmd(f"{BIN}/xsk-probe xa", fail=False)
+    assert done.ret == 1 and "attach-native    no    the kernel does not have it" in done.stdout, done
+    assert cmd(f"{BIN}/xsk-probe --bind xa", fail=False).ret == 2
+
+
 def does_not_fall_back():
     """With --force that is an error."""
     process = start("xa", "-r", "-d", "2", "--attach", "--force")
@@ -189,6 +204,8 @@ def example_fails(name):
 BASE = (
     ("base: --attach falls back and warns", falls_back),
     ("base: --attach --force fails", does_not_fall_back),
+    ("base: the preload library declines", preload_declines),
+    ("base: xsk-probe finds nothing", nothing_to_probe),
     *((f"base: the example of {name} fails with a message", example_fails, name)
       for name in ("attach", "inorder")),
 )

@@ -2,6 +2,7 @@
 """xdpsock, which the tests start and end."""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -9,13 +10,13 @@ import time
 from harness import BIN, SLOW, eventually
 
 
-def start(interface, *args):
-    """Start an xdpsock on queue 0 of the interface.
+def start(interface, *args, environment=None):
+    """Start an xdpsock on queue 0 of the interface, with additions to the environment.
 
     Without statistics each second: nobody reads them, and a full pipe would block it.
     """
     return subprocess.Popen([BIN / "xdpsock", "-i", interface, "-q", "0", "--json",
-                             "--interval=86400", *args],
+                             "--interval=86400", *args], env=os.environ | (environment or {}),
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

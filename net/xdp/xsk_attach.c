@@ -312,7 +312,7 @@ static int xsk_attach_install(struct xdp_sock *xs, struct net_device *dev,
 		return err;
 	}
 
-	xs->attach.held = true;
+	WRITE_ONCE(xs->attach.held, true);
 	xs->attach.fallback = choice.fallback;
 	return 0;
 }
@@ -404,9 +404,9 @@ void xsk_attach_cancel(struct xdp_sock *xs, struct net_device *dev)
 	if (!xs->attach.held)
 		return;
 
-	/* Another check failed, or the socket is closed */
+	/* Another check failed, or the socket is closed or detached */
 	xs->attach.reason = XDP_ATTACH_R_NONE;
-	xs->attach.held = false;
+	WRITE_ONCE(xs->attach.held, false);
 	xsk_attach_put_pass(xs, dev);
 	xdp_builtin_put(dev, xs->attach.fallback);
 }
@@ -432,7 +432,7 @@ void xsk_detach(struct xdp_sock *xs)
 		return;
 	}
 
-	xs->attach.held = false;
+	WRITE_ONCE(xs->attach.held, false);
 	xsk_attach_put_pass(xs, xs->dev);
 	xs->pool->attach_held++;
 }
@@ -518,7 +518,8 @@ static void xsk_attach_query_dev(const struct xdp_sock *xs,
  * @xs: the socket
  * @attach: the result
  *
- * Context: the socket's mutex
+ * Context: the socket's mutex; or RTNL, for a socket in the slot of a queue,
+ * which changes under both only
  */
 void xsk_attach_query(struct xdp_sock *xs, struct xdp_attach *attach)
 {
@@ -551,15 +552,61 @@ static bool xsk_attach_valid(const struct xdp_attach *attach)
 	       (attach->flags & XDP_ATTACH_F_MODES) != XDP_ATTACH_F_MODES;
 }
 
+/* Withdraw a request, or set a new one */
+static int xsk_attach_request(struct xdp_sock *xs, u32 flags)
+{
+	int err = 0;
+
+	mutex_lock(&xs->mutex);
+	if (xs->state == XSK_READY) {
+		xs->attach.requested = flags != XDP_ATTACH_F_OFF;
+		xs->attach.flags = flags;
+		xs->attach.reason = XDP_ATTACH_R_NONE;
+		xs->attach.zc_reason = XDP_ATTACH_R_NONE;
+	} else {
+		err = -EBUSY;
+	}
+	mutex_unlock(&xs->mutex);
+	return err;
+}
+
+/* A socket is attached once at most, so the RTNL is taken once at most: the
+ * owner of the file descriptor needs no privilege.
+ */
+static int xsk_attach_off(struct xdp_sock *xs)
+{
+	bool held;
+	int err;
+
+	err = xsk_attach_request(xs, XDP_ATTACH_F_OFF);
+	/* Pairs with the store under the mutex; checked again with the locks */
+	if (!err || !READ_ONCE(xs->attach.held))
+		return err;
+
+	rtnl_lock();
+	mutex_lock(&xs->mutex);
+	held = xs->state == XSK_BOUND && xs->attach.held;
+	if (held)
+		xsk_detach(xs);
+	mutex_unlock(&xs->mutex);
+	rtnl_unlock();
+	if (!held)
+		return -EBUSY;
+
+	/* No poll delivers to the socket any more */
+	synchronize_net();
+	return 0;
+}
+
 /**
- * xsk_attach_setsockopt() - request or withdraw XDP_ATTACH
+ * xsk_attach_setsockopt() - request or withdraw XDP_ATTACH, or detach
  * @xs: the socket
  * @optval: struct xdp_attach
  * @optlen: its size
  *
  * Return: 0; -EINVAL if @optval is too short, has unknown flags or a result
- * that is not zero; -E2BIG if it has an unknown field; -EBUSY after bind();
- * -EFAULT.
+ * that is not zero; -E2BIG if it has an unknown field; -EBUSY after bind(),
+ * except for XDP_ATTACH_F_OFF of an attached socket; -EFAULT.
  */
 int xsk_attach_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 			  unsigned int optlen)
@@ -574,17 +621,9 @@ int xsk_attach_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 	if (!xsk_attach_valid(&attach))
 		return -EINVAL;
 
-	mutex_lock(&xs->mutex);
-	if (xs->state == XSK_READY) {
-		xs->attach.requested = attach.flags != XDP_ATTACH_F_OFF;
-		xs->attach.flags = attach.flags;
-		xs->attach.reason = XDP_ATTACH_R_NONE;
-		xs->attach.zc_reason = XDP_ATTACH_R_NONE;
-	} else {
-		err = -EBUSY;
-	}
-	mutex_unlock(&xs->mutex);
-	return err;
+	if (attach.flags == XDP_ATTACH_F_OFF)
+		return xsk_attach_off(xs);
+	return xsk_attach_request(xs, attach.flags);
 }
 
 /**

@@ -114,7 +114,9 @@ free_prog:
  * @desc: the program
  *
  * The program calls the function directly, neither as a helper nor as a kfunc
- * with BTF, which the verifier would not accept: it is not involved.
+ * with BTF, which the verifier would not accept: it is not involved. So
+ * verified_insns of struct bpf_prog_info is zero, as for no program that a user
+ * loads: tools such as bpftool recognise the program by that.
  *
  * Context: RTNL
  * Return: the program; ERR_PTR() of -ENOMEM, -ENOSPC, -EOPNOTSUPP if it cannot

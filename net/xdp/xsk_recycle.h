@@ -86,6 +86,9 @@ int xsk_recycle_getsockopt(struct xdp_sock *xs, int optname,
 			   char __user *optval, int __user *optlen, int len);
 void xsk_recycle_stats(const struct xdp_sock *xs,
 		       struct xdp_recycle_stats *stats);
+void xsk_recycle_query_pair(const struct xdp_sock *xs,
+			    struct xdp_diag_pair *pair);
+u32 xsk_recycle_state(const struct xsk_recycle *recycle);
 
 /* Teardown, xsk_recycle_unbind.c */
 void xsk_recycle_unbind(struct xdp_sock *xs);

@@ -18,6 +18,7 @@
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <net/sock.h>
 #include <net/xdp_sock_drv.h>
 #include <trace/events/xsk.h>
 
@@ -453,27 +454,80 @@ void xsk_recycle_stats(const struct xdp_sock *xs,
 }
 EXPORT_SYMBOL_GPL(xsk_recycle_stats);
 
+/**
+ * xsk_recycle_state() - get the state of recycling of a Tx queue
+ * @recycle: its recycling state
+ *
+ * Context: recycle_lock of the umem. Without it the state may be that of a
+ * moment ago.
+ * Return: XDP_RECYCLE_S_*
+ */
+u32 xsk_recycle_state(const struct xsk_recycle *recycle)
+{
+	/* Pairs with the release in xsk_recycle_switch(), for reading @on */
+	u32 applied = smp_load_acquire(&recycle->applied);
+
+	if (applied != READ_ONCE(recycle->request))
+		return XDP_RECYCLE_S_SWITCHING;
+	if (READ_ONCE(recycle->on) && rcu_access_pointer(recycle->to))
+		return XDP_RECYCLE_S_ON;
+	return XDP_RECYCLE_S_OFF;
+}
+
 static void xsk_recycle_query(const struct xdp_sock *xs,
 			      struct xdp_recycle *opt)
 {
 	const struct xsk_recycle *recycle = xs->pool->recycle;
-	u32 applied;
 
 	if (xs->rx && xsk_checks_posted(xs->pool))
 		opt->flags |= XDP_RECYCLE_F_CHECK;
 	if (!xsk_recycle_owns(xs))
 		return;
 
-	/* Pairs with the release in xsk_recycle_switch() */
-	applied = smp_load_acquire(&recycle->applied);
-	opt->state = READ_ONCE(recycle->on) && recycle->rx_xs ?
-		     XDP_RECYCLE_S_ON : XDP_RECYCLE_S_OFF;
-	opt->entry = READ_ONCE(recycle->entry);
-	if (applied != recycle->request) {
-		opt->state = XDP_RECYCLE_S_SWITCHING;
-		opt->entry = recycle->request_entry;
-	}
+	opt->state = xsk_recycle_state(recycle);
+	opt->entry = opt->state == XDP_RECYCLE_S_SWITCHING ?
+		     recycle->request_entry : READ_ONCE(recycle->entry);
 }
+
+/* @rx_xs cannot be unbound or closed: xsk_recycle_unbind() waits for the lock */
+static void xsk_recycle_query_peer(const struct xdp_sock *xs,
+				   struct xdp_sock *rx_xs,
+				   struct xdp_diag_pair *pair)
+{
+	/* An index of another network namespace has no meaning in this one */
+	if (!rx_xs || !net_eq(sock_net(&rx_xs->sk), sock_net(&xs->sk)))
+		return;
+
+	pair->ifindex = rx_xs->dev->ifindex;
+	pair->queue_id = rx_xs->queue_id;
+	pair->ino = sock_i_ino(&rx_xs->sk);
+}
+
+/**
+ * xsk_recycle_query_pair() - get the pair of a socket, for sock_diag
+ * @xs: the socket
+ * @pair: the result, zero for a socket that is not bound
+ *
+ * Context: the socket's mutex
+ */
+void xsk_recycle_query_pair(const struct xdp_sock *xs,
+			    struct xdp_diag_pair *pair)
+{
+	struct xdp_recycle opt = {};
+
+	memset(pair, 0, sizeof(*pair));
+	if (!xs->pool)
+		return;
+
+	mutex_lock(&xs->umem->recycle_lock);
+	xsk_recycle_query(xs, &opt);
+	if (xsk_recycle_owns(xs))
+		xsk_recycle_query_peer(xs, xs->pool->recycle->rx_xs, pair);
+	mutex_unlock(&xs->umem->recycle_lock);
+	pair->state = opt.state;
+	pair->flags = opt.flags;
+}
+EXPORT_SYMBOL_GPL(xsk_recycle_query_pair);
 
 /**
  * xsk_recycle_getsockopt() - get the state or the statistics of recycling

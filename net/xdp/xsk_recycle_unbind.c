@@ -30,9 +30,9 @@ static void xsk_recycle_unbind_tx(struct xsk_recycle *recycle,
 				  const char *reason)
 {
 	xsk_recycle_trace_end(recycle, reason);
-	recycle->on = false;
 	recycle->request_on = false;
-	recycle->applied = recycle->request;
+	WRITE_ONCE(recycle->on, false);
+	WRITE_ONCE(recycle->applied, recycle->request);
 	WRITE_ONCE(recycle->limit, U32_MAX);
 	WRITE_ONCE(recycle->tx_xs, NULL);
 }

@@ -17,8 +17,10 @@
  *
  * The umem keeps the descriptor if xsk_socket__create() fails: the reason can
  * be read, and the option withdrawn (XDP_ATTACH_F_OFF) for another try with a
- * program and a map, until xsk_umem__delete(). libxdp creates and binds any
- * further socket of the umem in one call: use plain system calls to attach it.
+ * program and a map, until xsk_umem__delete(), which is also the end of that
+ * socket: detach it with XDP_ATTACH_F_OFF if it is deleted before. libxdp creates
+ * and binds any further socket of the umem in one call: to attach it, use plain
+ * system calls, or XSK_LIBXDP_FLAGS__ATTACH of a libxdp that has it.
  */
 #ifndef __XSK_FASTPATH_H
 #define __XSK_FASTPATH_H

@@ -2,6 +2,7 @@
 /* XDP_ATTACH: delivery to attached sockets */
 #define _GNU_SOURCE
 #include "xsk_attach_modes.h"
+#include "xsk_fastpath.h"
 
 /* Programs loaded before the tests */
 static struct bpf_census others;
@@ -68,6 +69,30 @@ TEST_F_TIMEOUT(xsk_attach, delivers_without_program_and_map, TIMEOUT)
 	EXPECT_EQ(before.progs + 1, now.progs);
 	settle(_metadata, b, &b->flow, &b->stack);
 	ASSERT_EQ(0, flow_to_stack(&b->flow, &b->stack, SOME));
+}
+
+/* XDP_ATTACH_F_OFF gives the queue back to the stack, without close() */
+TEST_F_TIMEOUT(xsk_attach, detached_while_bound, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+	struct xdp_attach attach;
+
+	bed_connect(_metadata, b);
+	ASSERT_EQ(0, flow_transfer(&b->flow, SOME, true));
+
+	ASSERT_EQ(0, xsk_fastpath__attach(b->rx.fd, XDP_ATTACH_F_OFF));
+	ASSERT_EQ(0, xsk_query(&b->rx, &attach));
+	EXPECT_EQ(XDP_ATTACH_S_DETACHED, attach.state);
+	/* The driver has the umem, and needs a program for that */
+	if (!b->zc)
+		expect_no_prog(_metadata, RX_DEV);
+	settle(_metadata, b, &b->flow, &b->stack);
+	ASSERT_EQ(0, flow_to_stack(&b->flow, &b->stack, SOME));
+	EXPECT_EQ(-EBUSY, xsk_fastpath__attach(b->rx.fd, XDP_ATTACH_F_OFF));
+	EXPECT_EQ(-EBUSY, xsk_fastpath__attach(b->rx.fd, 0));
+
+	bed_close_rx(_metadata, b);
+	expect_no_prog(_metadata, RX_DEV);
 }
 
 /* Packets of a queue without a socket go to the stack */

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "xsk_attach_common.h"
+#include "xsk_fastpath.h"
 
 /* The result does not depend on how the queue is polled */
 FIXTURE(xsk_bind)
@@ -502,6 +503,73 @@ TEST_F_TIMEOUT(xsk_bind, sock_diag, TIMEOUT)
 
 	ASSERT_EQ(1, xsk_diag(&b->tx, XDP_SHOW_ATTACH, &attach));
 	EXPECT_EQ(XDP_ATTACH_S_NONE, attach.state);
+}
+
+/* sock_diag reports to which queue and socket chunks return */
+TEST_F_TIMEOUT(xsk_bind, pair_in_sock_diag, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+	const struct diag_socket *s;
+	static struct diag d;
+
+	b->opts.tx = true;
+	b->opts.inorder = true;
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
+	ASSERT_EQ(b->zc ? 0 : -EOPNOTSUPP,
+		  xsk_fastpath__recycle(b->rx.fd, b->rx.fd, 0));
+	ASSERT_EQ(0, diag_dump(&d, XDP_SHOW_RECYCLE | XDP_SHOW_INORDER));
+	s = diag_find(&d, b->rx.fd);
+	ASSERT_NE(NULL, s);
+	EXPECT_EQ(1, s->inorder);
+	ASSERT_TRUE(s->has_pair);
+	EXPECT_EQ(0, s->pair.flags);
+	if (!b->zc) {
+		EXPECT_EQ(XDP_RECYCLE_S_OFF, s->pair.state);
+		EXPECT_EQ(0, s->pair.ifindex);
+		EXPECT_EQ(0, s->pair.ino);
+		return;
+	}
+	/* Until the queue is polled, it is XDP_RECYCLE_S_SWITCHING */
+	EXPECT_NE(XDP_RECYCLE_S_OFF, s->pair.state);
+	EXPECT_EQ(rx_ifindex(), s->pair.ifindex);
+	EXPECT_EQ(b->opts.queue, s->pair.queue_id);
+	EXPECT_EQ(s->ino, s->pair.ino);
+}
+
+static void prog_info(struct __test_metadata *_metadata, int fd,
+		      struct bpf_prog_info *info)
+{
+	__u32 len = sizeof(*info);
+
+	memset(info, 0, len);
+	ASSERT_EQ(0, bpf_prog_get_info_by_fd(fd, info, &len));
+	ASSERT_LE(offsetof(struct bpf_prog_info, verified_insns) +
+		  sizeof(info->verified_insns), len);
+	EXPECT_STREQ("xsk_builtin", info->name);
+}
+
+/* Tools recognise the built-in program: no user can load one like it */
+TEST_F_TIMEOUT(xsk_bind, builtin_is_recognised, TIMEOUT)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = XDP_PASS },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	struct testbed *b = &self->bed;
+	struct bpf_prog_info info;
+	int fd;
+
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
+	fd = bpf_prog_get_fd_by_id(expect_active(_metadata, &b->rx));
+	ASSERT_LE(0, fd);
+	prog_info(_metadata, fd, &info);
+	EXPECT_EQ(0, info.verified_insns);
+
+	fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "xsk_builtin", "GPL", insns, 2,
+			   NULL);
+	ASSERT_LE(0, fd);
+	prog_info(_metadata, fd, &info);
+	EXPECT_LT(0, info.verified_insns);
 }
 
 /* ip and bpftool show the built-in, ss works */

@@ -161,6 +161,7 @@ static inline __u32 expect_active(struct __test_metadata *_metadata,
 	ASSERT_EQ(XDP_ATTACH_S_ACTIVE, attach.state);
 	EXPECT_EQ(x->opts.attach_flags,
 		  attach.flags & x->opts.attach_flags);
+	expect_in_queue(_metadata, x, &attach);
 
 	link_query(_metadata, x->opts.dev, &link);
 	EXPECT_EQ(attached_mode(attach.flags), link.attach_mode);
@@ -211,6 +212,7 @@ static inline void expect_passed(struct __test_metadata *_metadata,
 	EXPECT_EQ(XDP_ATTACH_R_NONE, attach.reason);
 	ASSERT_EQ(1, xsk_diag(x, XDP_SHOW_ATTACH, &diag));
 	EXPECT_EQ(0, memcmp(&attach, &diag, sizeof(attach)));
+	expect_in_queue(_metadata, x, &attach);
 
 	link_query(_metadata, x->opts.dev, &link);
 	EXPECT_EQ(id, link.prog_id);

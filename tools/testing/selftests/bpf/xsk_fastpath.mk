@@ -24,8 +24,8 @@ TESTS += xsk_rebind
 TESTS += xsk_capture
 
 DIR := tools/testing/selftests/bpf
-# The rest of include/uapi is not for user space: take this one header only.
-UAPI := $(O)/include/linux/if_xdp_fastpath.h
+# The rest of include/uapi is not for user space: take these headers only.
+UAPI := $(addprefix $(O)/include/linux/, if_xdp_fastpath.h netdev.h)
 BPF := $(O)/xsk_test_progs.bpf.o
 SKEL := $(O)/include/xsk_test_progs.skel.h
 PROGRAMS := $(addprefix $(O)/, $(TESTS))
@@ -37,7 +37,7 @@ XSK_CFLAGS := -g -Wall -Wextra -Werror -Wno-sign-compare \
 
 all: $(PROGRAMS)
 
-$(UAPI): include/uapi/linux/if_xdp_fastpath.h
+$(UAPI): $(O)/include/%: include/uapi/%
 	install -D -m 644 $< $@
 
 $(BPF): $(DIR)/progs/xsk_test_progs.c

@@ -123,8 +123,8 @@ struct op {
 enum {
 	OP_SETUP, OP_SOCKET, OP_UMEM, OP_RING, OP_MMAP, OP_ATTACH, OP_INORDER,
 	OP_BIND, OP_PAIR, OP_QUERY, OP_SOCKOPT, OP_FILL, OP_TX, OP_TAKE,
-	OP_INDEX, OP_SEND, OP_RECV, OP_POLL, OP_XSKMAP, OP_DIAG, OP_PASS_FD,
-	OP_FORK, OP_UNMAP, OP_CLOSE,
+	OP_INDEX, OP_SEND, OP_RECV, OP_POLL, OP_XSKMAP, OP_DIAG, OP_QUEUE,
+	OP_PASS_FD, OP_FORK, OP_UNMAP, OP_CLOSE,
 	OP_FLAP, OP_RINGPARAM, OP_CHANNELS, OP_MTU, OP_FLAGS, OP_CAPTURE,
 	OP_SELFTEST, OP_PROG, OP_LINK, OP_MOVE, OP_ENSLAVE, OP_TAP_QUEUE,
 	OP_DEFER, OP_REBIND,
@@ -957,6 +957,14 @@ static int op_diag(struct actor *a)
 	return err;
 }
 
+/* Also of a queue that does not exist */
+static int op_queue(struct actor *a)
+{
+	struct queue_info q;
+
+	return queue_get(&q, rnd_dev(a)->name, rnd(a, QUEUES + 1), rnd(a, 2));
+}
+
 /* Closed while it is in flight; then received again, or dropped with the queue */
 static int op_pass_fd(struct actor *a)
 {
@@ -1326,6 +1334,7 @@ static struct op ops[OPS] = {
 	[OP_POLL] = { "poll", 100, WORKER, false, op_poll },
 	[OP_XSKMAP] = { "xskmap", 10, WORKER, false, op_xskmap },
 	[OP_DIAG] = { "diag", 4, WORKER, false, op_diag },
+	[OP_QUEUE] = { "queue", 4, WORKER, false, op_queue },
 	[OP_PASS_FD] = { "pass-fd", 2, WORKER, false, op_pass_fd },
 	[OP_FORK] = { "fork", 2, WORKER, false, op_fork },
 	[OP_UNMAP] = { "unmap", 1, WORKER, false, op_unmap },

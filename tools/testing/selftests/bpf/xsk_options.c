@@ -271,10 +271,11 @@ TEST_F_TIMEOUT(xsk_options, xdp_off_warns, TIMEOUT)
 	expect_active(_metadata, &b->rx);
 }
 
-/* sock_diag dumps the statistics of recycling on request */
+/* sock_diag dumps statistics and pair of recycling on request */
 TEST_F_TIMEOUT(xsk_options, recycle_in_sock_diag, TIMEOUT)
 {
 	const struct xdp_recycle_stats none = {};
+	const struct xdp_diag_pair no_pair = {};
 	struct testbed *b = &self->bed;
 	const struct diag_socket *s;
 	static struct diag d;
@@ -284,12 +285,107 @@ TEST_F_TIMEOUT(xsk_options, recycle_in_sock_diag, TIMEOUT)
 	s = diag_find(&d, b->rx.fd);
 	ASSERT_NE(NULL, s);
 	EXPECT_FALSE(s->has_recycle);
+	EXPECT_FALSE(s->has_pair);
 	ASSERT_EQ(0, diag_dump(&d, XDP_SHOW_RECYCLE));
 	s = diag_find(&d, b->rx.fd);
 	ASSERT_NE(NULL, s);
 	ASSERT_TRUE(s->has_recycle);
+	ASSERT_TRUE(s->has_pair);
 	EXPECT_FALSE(s->has_attach);
 	EXPECT_EQ(0, memcmp(&s->recycle, &none, sizeof(none)));
+	EXPECT_EQ(0, memcmp(&s->pair, &no_pair, sizeof(no_pair)));
+}
+
+/* sock_diag dumps the value of XDP_TX_INORDER on request, also before bind() */
+TEST_F_TIMEOUT(xsk_options, inorder_in_sock_diag, TIMEOUT)
+{
+	const struct diag_socket *s;
+	static struct diag d;
+	__u32 on;
+	int fd;
+
+	fd = socket(AF_XDP, SOCK_RAW, 0);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, diag_dump(&d, ~XDP_SHOW_INORDER));
+	s = diag_find(&d, fd);
+	ASSERT_NE(NULL, s);
+	EXPECT_FALSE(s->has_inorder);
+
+	for (on = 0; on < 2; on++) {
+		ASSERT_EQ(0, set(fd, XDP_TX_INORDER, &on, sizeof(on)));
+		ASSERT_EQ(0, diag_dump(&d, XDP_SHOW_INORDER));
+		s = diag_find(&d, fd);
+		ASSERT_NE(NULL, s);
+		ASSERT_TRUE(s->has_inorder);
+		EXPECT_EQ(on, s->inorder);
+		EXPECT_FALSE(s->has_recycle);
+	}
+	close(fd);
+}
+
+/* A queue that AF_XDP uses has the nest in queue-get, another one has not */
+TEST_F_TIMEOUT(xsk_options, queue_in_use, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+	struct queue_info q;
+
+	ASSERT_EQ(0, queue_get(&q, RX_DEV, 0, false));
+	EXPECT_FALSE(q.used);
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
+	expect_active(_metadata, &b->rx);
+	ASSERT_EQ(0, queue_get(&q, RX_DEV, 1, false));
+	EXPECT_FALSE(q.used);
+	ASSERT_EQ(0, queue_get(&q, TX_DEV, 0, true));
+	EXPECT_FALSE(q.used);
+
+	/* Released asynchronously */
+	xsk_close(&b->rx);
+	ASSERT_EQ(0, queue_settle(RX_DEV, 0));
+	ASSERT_EQ(0, run("ethtool -L " RX_DEV " rx 1"));
+	ASSERT_EQ(0, queue_get(&q, RX_DEV, 0, false));
+	EXPECT_FALSE(q.used);
+}
+
+/* Without XDP_ATTACH, an Rx queue has no attached socket */
+TEST_F_TIMEOUT(xsk_options, queue_without_attach, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+	struct queue_info q;
+
+	b->opts.attach = false;
+	ASSERT_EQ(0, xsk_create(&b->rx, &b->opts));
+	ASSERT_EQ(0, queue_get(&q, RX_DEV, 0, false));
+	EXPECT_TRUE(queue_has(&q, NETDEV_A_XSK_INFO_ATTACH_STATE));
+	EXPECT_EQ(NETDEV_XSK_ATTACH_STATE_NONE,
+		  queue_value(&q, NETDEV_A_XSK_INFO_ATTACH_STATE));
+	EXPECT_FALSE(queue_has(&q, NETDEV_A_XSK_INFO_ATTACH_PROG_ID));
+	EXPECT_EQ(NETDEV_XSK_REASON_ZC_DRIVER,
+		  queue_value(&q, NETDEV_A_XSK_INFO_ZC_REASON));
+}
+
+/* A Tx queue reports how it completes */
+TEST_F_TIMEOUT(xsk_options, queue_inorder, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+	struct queue_info q;
+	int inorder;
+
+	b->opts.attach = false;
+	b->opts.tx = true;
+	b->opts.dev = TX_DEV;
+	for (inorder = 0; inorder < 2; inorder++) {
+		b->opts.queue = inorder;
+		b->opts.inorder = inorder;
+		ASSERT_EQ(0, xsk_create(&b->tx, &b->opts));
+		ASSERT_EQ(0, queue_get(&q, TX_DEV, inorder, true));
+		EXPECT_EQ(inorder,
+			  queue_has(&q, NETDEV_A_XSK_INFO_TX_INORDER));
+		EXPECT_TRUE(queue_has(&q, NETDEV_A_XSK_INFO_RECYCLE_STATE));
+		EXPECT_EQ(NETDEV_XSK_RECYCLE_STATE_OFF,
+			  queue_value(&q, NETDEV_A_XSK_INFO_RECYCLE_STATE));
+		EXPECT_FALSE(queue_has(&q, NETDEV_A_XSK_INFO_RECYCLE_IFINDEX));
+		EXPECT_FALSE(queue_has(&q, NETDEV_A_XSK_INFO_ATTACH_STATE));
+	}
 }
 
 /* Sockets with and without XDP_ATTACH know why they are not zero-copy */

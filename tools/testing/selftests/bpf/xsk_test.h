@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <linux/if_xdp.h>
 #include <linux/if_xdp_fastpath.h>
+#include <linux/netdev.h>
 #include <linux/types.h>
 #include <net/if.h>
 #include <sys/types.h>
@@ -168,9 +169,12 @@ struct stack {
 struct diag_socket {
 	ino_t ino;
 	bool has_info, has_attach, has_recycle, has_drops;
+	bool has_inorder, has_pair;
 	__u32 ifindex;
+	__u32 inorder;
 	struct xdp_attach attach;
 	struct xdp_recycle_stats recycle;
+	struct xdp_diag_pair pair;
 	struct xdp_drop_stats drops;
 };
 
@@ -179,6 +183,16 @@ struct diag_socket {
 struct diag {
 	__u32 count;
 	struct diag_socket sockets[DIAG_SOCKETS];
+};
+
+#define QUEUE_INFO_FIRST	NETDEV_A_XSK_INFO_ATTACH_STATE
+#define QUEUE_INFO_ATTRS	(NETDEV_A_XSK_INFO_MAX + 1 - QUEUE_INFO_FIRST)
+
+/* The nest xsk of queue-get; the arrays begin with QUEUE_INFO_FIRST */
+struct queue_info {
+	bool used;	/* the queue has the nest */
+	bool has[QUEUE_INFO_ATTRS];
+	__u32 value[QUEUE_INFO_ATTRS];
 };
 
 struct bpf_census {
@@ -297,5 +311,8 @@ int prog_id(int prog_fd);
 int bpf_count(struct bpf_census *census);
 int kmsg_open(void);
 bool kmsg_find(int fd, const char *text);
+
+/* xsk_test_queue.c: the netdev netlink family */
+int queue_get(struct queue_info *q, const char *dev, __u32 queue, bool tx);
 
 #endif /* XSK_TEST_H */

@@ -161,6 +161,43 @@ static inline void link_query(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, bpf_xdp_query(if_nametoindex(dev), 0, link));
 }
 
+static inline bool queue_has(const struct queue_info *q, __u32 attr)
+{
+	return q->has[attr - QUEUE_INFO_FIRST];
+}
+
+static inline __u32 queue_value(const struct queue_info *q, __u32 attr)
+{
+	return q->value[attr - QUEUE_INFO_FIRST];
+}
+
+/* queue-get reports the same of an attached socket as getsockopt() */
+static inline void expect_in_queue(struct __test_metadata *_metadata,
+				   const struct xsk *x,
+				   const struct xdp_attach *attach)
+{
+	struct queue_info q;
+
+	if (x->opts.no_rx)
+		return;
+	ASSERT_EQ(0, queue_get(&q, x->opts.dev, x->opts.queue, false));
+	ASSERT_TRUE(q.used);
+	EXPECT_EQ(attach->state,
+		  queue_value(&q, NETDEV_A_XSK_INFO_ATTACH_STATE));
+	EXPECT_EQ(attach->flags,
+		  queue_value(&q, NETDEV_A_XSK_INFO_ATTACH_FLAGS));
+	EXPECT_EQ(attach->prog_id,
+		  queue_value(&q, NETDEV_A_XSK_INFO_ATTACH_PROG_ID));
+	EXPECT_EQ(attach->reason,
+		  queue_value(&q, NETDEV_A_XSK_INFO_ATTACH_REASON));
+	EXPECT_TRUE(queue_has(&q, NETDEV_A_XSK_INFO_ATTACH_REASON));
+	EXPECT_NE(queue_has(&q, NETDEV_A_XSK_INFO_ZERO_COPY),
+		  queue_has(&q, NETDEV_A_XSK_INFO_ZC_REASON));
+	EXPECT_EQ(attach->zc_reason,
+		  queue_value(&q, NETDEV_A_XSK_INFO_ZC_REASON));
+	EXPECT_FALSE(queue_has(&q, NETDEV_A_XSK_INFO_RECYCLE_STATE));
+}
+
 static inline void expect_attached(struct __test_metadata *_metadata,
 				   const struct xsk *x, __u32 flags,
 				   __u32 reason)
@@ -171,6 +208,7 @@ static inline void expect_attached(struct __test_metadata *_metadata,
 	EXPECT_EQ(XDP_ATTACH_S_ACTIVE, attach.state);
 	EXPECT_EQ(flags, attach.flags);
 	EXPECT_EQ(reason, attach.reason);
+	expect_in_queue(_metadata, x, &attach);
 }
 
 static inline void expect_shadowed(struct __test_metadata *_metadata,
@@ -181,6 +219,7 @@ static inline void expect_shadowed(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, xsk_query(x, &attach));
 	EXPECT_EQ(XDP_ATTACH_S_SHADOWED, attach.state);
 	EXPECT_EQ(prog, attach.prog_id);
+	expect_in_queue(_metadata, x, &attach);
 }
 
 /* bind() fails with @err, and getsockopt() reports @reason */

@@ -84,6 +84,10 @@ static void diag_add(struct diag *d, const struct nlmsghdr *nlh)
 				   sizeof(s->recycle)) > 0;
 	s->has_drops = diag_attr(nlh, XDP_DIAG_DROPS, &s->drops,
 				 sizeof(s->drops)) > 0;
+	s->has_inorder = diag_attr(nlh, XDP_DIAG_INORDER, &s->inorder,
+				   sizeof(s->inorder)) > 0;
+	s->has_pair = diag_attr(nlh, XDP_DIAG_PAIR, &s->pair,
+				sizeof(s->pair)) > 0;
 }
 
 static int diag_read(int fd, struct diag *d)
