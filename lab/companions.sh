@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/companions.sh [libxdp|iproute2]...: builds tools that know the fast path: each one's base with
+# lab/companions.sh [--force] [libxdp|iproute2]...: builds tools that know the fast path: each one's base with
 # the patches of companions/NAME, installed below out/companions. All of them by default.
 #
 # In a guest (make shell): PATH=/out/companions/usr/sbin:$PATH, and
 # LD_LIBRARY_PATH=/out/companions/usr/lib/x86_64-linux-gnu. The sources are git trees in
 # out/companions/src: tag base, then one commit per patch. To install them on a real machine, apply the
-# patches (git am) to a source tree of your own, and build it as its README says.
+# patches (git am) to a source tree of your own, and build it as its README says. Changes in these
+# trees are not thrown away, except with --force.
 #
 #   IPROUTE2SRC=PATH  tarball or folder of iproute2, which no package registry has. Without it, a
 #                     tarball in shared/sources beside this repository is used, if there is one;
@@ -48,7 +49,8 @@ verified() {
 	local got
 	got=$(sha256sum <"$1" | cut -d' ' -f1)
 	[[ $got == "$(base_field "$2" sha256)" ]] ||
-		die "companions/$2/BASE pins another file than $1, which has sha256 $got"
+		die "the source of $2 is not the file that companions/$2/BASE pins (its sha256 is" \
+			"$got); to try the patches on another version, unpack it and name the folder"
 }
 
 # cargo downloads a crate, with its dependencies, only for a package that needs it.
@@ -93,10 +95,19 @@ build_iproute2() {
 	install -D -m 644 man/man8/ss.8 "$PREFIX/usr/share/man/man8/ss.8"
 }
 
+# Commits or changes that the patches do not have
+has_work() {
+	[[ -d $1/.git && -e $1.head ]] || return 1
+	[[ $(git -C "$1" rev-parse HEAD) != "$(<"$1.head")" ||
+		-n $(git -C "$1" status --porcelain --untracked-files=no) ]]
+}
+
 # The git tree of a companion: the base, then the patches.
 make_tree() {
 	local tree=$SOURCES/$1
-	rm -rf "$tree"
+	[[ -n $force ]] || ! has_work "$tree" || die "${tree#/} has changes: export them with" \
+		"git format-patch base -o companions/$1, or throw them away with lab/companions.sh --force $1"
+	rm -rf "$tree" "$tree.head"
 	mkdir -p "$tree"
 	"get_$1" "$tree"
 	cd "$tree"
@@ -106,8 +117,10 @@ make_tree() {
 	git add -Af .
 	git commit -q -m "$1 $(base_field "$1" version)"
 	git tag base
+	git rev-parse HEAD >"$tree.head"
 	compgen -G "$REPO/companions/$1/*.patch" >/dev/null || return 0
 	git am --whitespace=nowarn "$REPO/companions/$1"/*.patch
+	git rev-parse HEAD >"$tree.head"
 }
 
 build() {
@@ -124,6 +137,8 @@ digest() {
 	} | sha256sum | cut -d' ' -f1
 }
 
+force=''
+[[ ${1:-} != --force ]] || { force=1; shift; }
 (($#)) || set -- libxdp iproute2
 mkdir -p "$SOURCES"
 for companion; do

@@ -17,6 +17,7 @@ from netdev import links_up
 from xdpsock import start_and_wait, stop
 from xsk import SHADOWED, has_fast_path
 
+LIBRARY = "/out/companions/usr/lib/x86_64-linux-gnu/libxdp.so"
 TESTS = "/out/companions/src/libxdp/lib/libxdp/tests"
 FAST_PATH = has_fast_path()
 
@@ -54,6 +55,8 @@ def receives(port, program):
         process = start_and_wait(port.name, "-r", "-N", *port.xdpsock)
         try:
             links_up(port.name)
+            used = Path(f"/proc/{process.pid}/maps").read_text()
+            assert LIBRARY in used, used
             assert has_program(port) == program
             port.send(port.frames)
             result = stop(process)

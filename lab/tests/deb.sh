@@ -16,7 +16,9 @@ runs() {
 		dpkg-deb -f /out/deb-lab/xsk-tools_*.deb Depends | grep libxdp1
 		export LD_LIBRARY_PATH=$(echo /tmp/usr/lib/*)
 		/tmp/usr/sbin/xsk-probe --help
-		LD_PRELOAD=libxsk-preload.so /tmp/usr/bin/xdpsock --help'
+		LD_PRELOAD=libxsk-preload.so LD_TRACE_LOADED_OBJECTS=1 /tmp/usr/bin/xdpsock |
+			grep "libxsk-preload.so => /tmp/\|/libxsk-preload.so ("
+		/tmp/usr/bin/xdpsock --help'
 }
 
 check "make deb CONFIG=lab" env CONFIG=lab "$LAB/deb.sh"

@@ -9,7 +9,8 @@
  * it the frames that a regular program passes.
  *
  * Teardown: empty the slot, wait for the polls that may have seen the socket
- * there (synchronize_net() in xsk_unbind_dev()), take the pool from the driver
+ * there (synchronize_net() in xsk_unbind_dev(), or in xsk_attach_off() if the
+ * socket stays bound), take the pool from the driver
  * if the queue is zero-copy, and only then remove the program and free rings
  * and pool. A driver may have set up the queue for the program.
  *
@@ -24,6 +25,7 @@
 
 #include "xsk_attach.h"
 #include "xsk_option.h"
+#include "xsk_recycle.h"
 
 #define XDP_ATTACH_F_MODES	(XDP_ATTACH_F_SKB_MODE | XDP_ATTACH_F_DRV_MODE)
 #define XDP_ATTACH_F_ALL	(XDP_ATTACH_F_MODES | \
@@ -312,7 +314,7 @@ static int xsk_attach_install(struct xdp_sock *xs, struct net_device *dev,
 		return err;
 	}
 
-	WRITE_ONCE(xs->attach.held, true);
+	xs->attach.held = true;
 	xs->attach.fallback = choice.fallback;
 	return 0;
 }
@@ -406,7 +408,7 @@ void xsk_attach_cancel(struct xdp_sock *xs, struct net_device *dev)
 
 	/* Another check failed, or the socket is closed or detached */
 	xs->attach.reason = XDP_ATTACH_R_NONE;
-	WRITE_ONCE(xs->attach.held, false);
+	xs->attach.held = false;
 	xsk_attach_put_pass(xs, dev);
 	xdp_builtin_put(dev, xs->attach.fallback);
 }
@@ -432,7 +434,7 @@ void xsk_detach(struct xdp_sock *xs)
 		return;
 	}
 
-	WRITE_ONCE(xs->attach.held, false);
+	xs->attach.held = false;
 	xsk_attach_put_pass(xs, xs->dev);
 	xs->pool->attach_held++;
 }
@@ -570,31 +572,49 @@ static int xsk_attach_request(struct xdp_sock *xs, u32 flags)
 	return err;
 }
 
-/* A socket is attached once at most, so the RTNL is taken once at most: the
- * owner of the file descriptor needs no privilege.
+/*
+ * Returns 1 if the socket is to be detached, 0 if it is already. The queue's
+ * packets go to the stack then, which the owner of the file descriptor alone
+ * must not decide.
  */
+static int xsk_attach_check_off(const struct xdp_sock *xs)
+{
+	if (!xs->attach.requested)
+		return -EBUSY;
+	if (!xs->attach.held)
+		return 0;
+	if (!ns_capable(dev_net(xs->dev)->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
+	return 1;
+}
+
 static int xsk_attach_off(struct xdp_sock *xs)
 {
 	bool held;
 	int err;
 
 	err = xsk_attach_request(xs, XDP_ATTACH_F_OFF);
-	/* Pairs with the store under the mutex; checked again with the locks */
-	if (!err || !READ_ONCE(xs->attach.held))
+	if (!err)
+		return 0;
+
+	mutex_lock(&xs->mutex);
+	err = xsk_attach_check_off(xs);
+	mutex_unlock(&xs->mutex);
+	if (err <= 0)
 		return err;
 
 	rtnl_lock();
 	mutex_lock(&xs->mutex);
-	held = xs->state == XSK_BOUND && xs->attach.held;
+	held = xs->attach.held;
 	if (held)
 		xsk_detach(xs);
 	mutex_unlock(&xs->mutex);
 	rtnl_unlock();
-	if (!held)
-		return -EBUSY;
-
-	/* No poll delivers to the socket any more */
-	synchronize_net();
+	if (held) {
+		/* Polls that still see the socket, as in xsk_unbind_dev() */
+		synchronize_net();
+		xsk_recycle_detach(xs);
+	}
 	return 0;
 }
 
@@ -606,7 +626,8 @@ static int xsk_attach_off(struct xdp_sock *xs)
  *
  * Return: 0; -EINVAL if @optval is too short, has unknown flags or a result
  * that is not zero; -E2BIG if it has an unknown field; -EBUSY after bind(),
- * except for XDP_ATTACH_F_OFF of an attached socket; -EFAULT.
+ * except for XDP_ATTACH_F_OFF of a socket that was attached; -EPERM for that
+ * without CAP_NET_ADMIN; -EFAULT.
  */
 int xsk_attach_setsockopt(struct xdp_sock *xs, sockptr_t optval,
 			  unsigned int optlen)

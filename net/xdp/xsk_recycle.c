@@ -60,7 +60,7 @@ u32 xsk_recycle_switch(struct xsk_recycle *recycle, u32 taken, u32 size,
 
 	WRITE_ONCE(recycle->on, recycle->request_on);
 	WRITE_ONCE(recycle->entry, taken);
-	/* Pairs with the acquire in xsk_recycle_query(), xsk_recycle_settled() */
+	/* Pairs with the acquire in xsk_recycle_state(), xsk_recycle_settled() */
 	smp_store_release(&recycle->applied, request);
 	return max;
 }

@@ -91,6 +91,7 @@ void xsk_recycle_query_pair(const struct xdp_sock *xs,
 u32 xsk_recycle_state(const struct xsk_recycle *recycle);
 
 /* Teardown, xsk_recycle_unbind.c */
+void xsk_recycle_detach(struct xdp_sock *xs);
 void xsk_recycle_unbind(struct xdp_sock *xs);
 void xsk_recycle_destroy(struct xsk_buff_pool *pool);
 

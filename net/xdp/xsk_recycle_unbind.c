@@ -32,9 +32,34 @@ static void xsk_recycle_unbind_tx(struct xsk_recycle *recycle,
 	xsk_recycle_trace_end(recycle, reason);
 	recycle->request_on = false;
 	WRITE_ONCE(recycle->on, false);
-	WRITE_ONCE(recycle->applied, recycle->request);
+	/* Pairs with the load in xsk_recycle_state() */
+	smp_store_release(&recycle->applied, recycle->request);
 	WRITE_ONCE(recycle->limit, U32_MAX);
 	WRITE_ONCE(recycle->tx_xs, NULL);
+}
+
+/* Context: recycle_lock of the umem */
+static void xsk_recycle_unbind_rx_all(struct xdp_sock *xs, const char *reason)
+{
+	struct xsk_recycle *recycle, *next;
+
+	list_for_each_entry_safe(recycle, next, &xs->pool->recycle_from, node) {
+		if (recycle->rx_xs == xs)
+			xsk_recycle_unbind_rx(recycle, reason);
+	}
+}
+
+/**
+ * xsk_recycle_detach() - end the pairings with an Rx socket that stays bound
+ * @xs: the socket, to whose Rx ring no packets are delivered any more
+ *
+ * The Rx queue takes few chunks then, and the Tx sockets would run out of them.
+ */
+void xsk_recycle_detach(struct xdp_sock *xs)
+{
+	mutex_lock(&xs->umem->recycle_lock);
+	xsk_recycle_unbind_rx_all(xs, "rx_detached");
+	mutex_unlock(&xs->umem->recycle_lock);
 }
 
 /**
@@ -49,16 +74,11 @@ void xsk_recycle_unbind(struct xdp_sock *xs)
 {
 	/* See xsk_notifier() */
 	bool unregistered = READ_ONCE(xs->sk.sk_err) == ENETDOWN;
-	struct xsk_recycle *recycle, *next;
+	struct xsk_recycle *recycle;
 
 	mutex_lock(&xs->umem->recycle_lock);
-	list_for_each_entry_safe(recycle, next, &xs->pool->recycle_from, node) {
-		if (recycle->rx_xs == xs)
-			xsk_recycle_unbind_rx(recycle,
-					      unregistered ? "rx_unregistered" :
-							     "rx_closed");
-	}
-
+	xsk_recycle_unbind_rx_all(xs, unregistered ? "rx_unregistered" :
+						     "rx_closed");
 	recycle = xs->pool->recycle;
 	if (recycle && recycle->tx_xs == xs)
 		xsk_recycle_unbind_tx(recycle, unregistered ?

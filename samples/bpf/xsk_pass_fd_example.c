@@ -19,7 +19,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <linux/capability.h>
 #include "xsk_fastpath.h"
 
 #define CHUNKS		1024		/* also the size of each ring */
@@ -114,12 +116,22 @@ static void message(int channel, int fds[FDS], int receive)
 	memcpy(fds, CMSG_DATA(&control.head), FDS * sizeof(int));
 }
 
-/* From here on nothing can be bound, loaded or configured */
+/*
+ * From here on nothing can be bound, loaded or configured, except that the
+ * socket can be detached. The daemon need not be root: capabilities survive
+ * setresuid() from one other user to another.
+ */
 static void drop_privileges(void)
 {
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct none[2] = {};
+
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setgroups(0, NULL) ||
 	    setresgid(NOBODY, NOBODY, NOBODY) ||
-	    setresuid(NOBODY, NOBODY, NOBODY))
+	    setresuid(NOBODY, NOBODY, NOBODY) ||
+	    syscall(SYS_capset, &header, none))
 		die("dropping privileges");
 }
 
@@ -201,6 +213,7 @@ static void run(const int fds[FDS], __u32 count)
 int main(int argc, char **argv)
 {
 	int channel[2], fds[FDS] = {}, status;
+	pid_t child;
 
 	if (argc < 2) {
 		puts("usage: xsk_pass_fd_example INTERFACE [QUEUE [COUNT]]");
@@ -208,7 +221,10 @@ int main(int argc, char **argv)
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, channel))
 		die("socketpair");
-	if (!fork()) {
+	child = fork();
+	if (child < 0)
+		die("fork");
+	if (!child) {
 		close(channel[0]);
 		drop_privileges();
 		message(channel[1], fds, 1);

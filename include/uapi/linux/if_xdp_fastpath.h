@@ -54,10 +54,11 @@
  *
  * setsockopt() fails with EINVAL for unknown flags, both modes or a result that
  * is not zero, and with EBUSY after bind(), except for XDP_ATTACH_F_OFF of a
- * socket that is attached.
+ * socket that was attached, which may wait for the device and fails with EPERM
+ * without CAP_NET_ADMIN.
  *
  * bind() attaches the socket to its queue: all packets of the queue go to its
- * Rx ring, until it is closed. The kernel runs a built-in program for this
+ * Rx ring, until it is closed or detached. The kernel runs a built-in program for this
  * purpose, unless the device runs a regular program, which always has
  * precedence and shadows the socket, or, with XDP_ATTACH_F_PASS, decides which
  * packets the socket receives. A socket without an Rx ring keeps the
@@ -74,7 +75,8 @@
  *		the other mode, was not released within 10 seconds by a socket
  *		that was closed; with O_NONBLOCK, bind() does not wait for it
  * EOPNOTSUPP	the device does not support the requested mode
- * EEXIST	another attached socket uses the device in the other mode; or
+ * EEXIST	another socket that was attached uses the device in the other
+ *		mode; or
  *		an upper device runs a program; or, with
  *		XDP_ATTACH_F_IF_NOEXIST, a regular program runs
  * or with the error of the driver that refused the program, or of the creation
@@ -100,9 +102,12 @@ struct xdp_attach {
 /* Fail if a regular program is attached: the socket would be shadowed */
 #define XDP_ATTACH_F_IF_NOEXIST	(1U << 2)
 /*
- * Before bind(): withdraw the option. Afterwards: detach the socket. Packets of
- * the queue go to the stack then; the socket stays bound and can transmit. No
- * other flag is allowed with it.
+ * Before bind(): withdraw the option. Afterwards: detach the socket, which stays
+ * bound and can transmit. When the call returns, no packet is delivered to it,
+ * and XDP_RECYCLE does not return chunks to its Rx queue any more. Packets of the
+ * queue go to the stack; in zero-copy mode, they are received into chunks of the
+ * fill ring before, and the device keeps its program and mode until the last
+ * socket of the queue is closed. No other flag is allowed with it.
  */
 #define XDP_ATTACH_F_OFF	(1U << 3)
 /*

@@ -66,7 +66,9 @@ static inline int xsk_fastpath__features(int fd, __u64 *mask)
  * Needs no privilege; bind() does.
  *
  * Return: 0, or a negative errno: -ENOPROTOOPT on a kernel without XDP_ATTACH,
- * -EINVAL for unknown flags or for both modes, -EBUSY after bind().
+ * -EINVAL for unknown flags or for both modes, -EBUSY after bind(), except for
+ * XDP_ATTACH_F_OFF of a socket that was attached, which then needs CAP_NET_ADMIN
+ * (-EPERM).
  */
 static inline int xsk_fastpath__attach(int fd, __u32 flags)
 {

@@ -95,6 +95,8 @@ static int bound(const struct request *request, int fd,
 		report(request, "failed: %s (program id %u)",
 		       xsk_fastpath__attach_reason_str(attach->reason),
 		       attach->prog_id);
+		/* Else it receives when that program is detached */
+		xsk_fastpath__attach(fd, XDP_ATTACH_F_OFF);
 		errno = EEXIST;
 		return -1;
 	}
@@ -214,4 +216,14 @@ xsk_socket__create_opts(const char *ifname, __u32 queue, struct xsk_umem *umem,
 	xsk = real(ifname, queue, umem, &copy.opts);
 	current = NULL;
 	return request.refused ? real(ifname, queue, umem, opts) : xsk;
+}
+
+/* The umem keeps the descriptor of its first socket, which takes no packets then */
+EXPORT void xsk_socket__delete(struct xsk_socket *xsk)
+{
+	__typeof__(xsk_socket__delete) *real = next_function(__func__);
+
+	if (xsk)
+		xsk_fastpath__attach(xsk_socket__fd(xsk), XDP_ATTACH_F_OFF);
+	real(xsk);
 }

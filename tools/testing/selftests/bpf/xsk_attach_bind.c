@@ -133,6 +133,18 @@ TEST_F_TIMEOUT(xsk_bind, refused_without_cap_net_admin, TIMEOUT)
 	EXPECT_EQ(0, xsk_create(&plain, &b->opts));
 }
 
+/* A process to which the socket was passed cannot give the queue to the stack */
+TEST_F_TIMEOUT(xsk_bind, detaching_needs_cap_net_admin, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+
+	bed_connect(_metadata, b);
+	ASSERT_EQ(0, drop_cap(CAP_NET_ADMIN));
+	EXPECT_EQ(-EPERM, xsk_fastpath__attach(b->rx.fd, XDP_ATTACH_F_OFF));
+	expect_active(_metadata, &b->rx);
+	ASSERT_EQ(0, flow_transfer(&b->flow, SOME, true));
+}
+
 /* Devices in a container; only the host can move ports there */
 static void container_devices(struct __test_metadata *_metadata,
 			      const struct testbed *b, struct helper *host)
