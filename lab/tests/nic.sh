@@ -5,9 +5,8 @@
 # bounce buffers, the private flag xdp-tx-rings, multi-buffer packets, and a malicious guest.
 #
 # With REGEX only tests of traffic whose names match, on the patched kernel or KERNEL.
-# The models of the NICs have several timings: all tests of traffic run in lockstep, and each one in one
-# more, which is not the same on both NICs. FULL=1 runs all tests in all timings, and those that rarely
-# differ: administration on the patched kernel, traffic on the base, 1000 switches in the storm.
+# The models of the NICs have several timings: each test of traffic runs in one of three, in turn, and on
+# the other NIC in another one. FULL=1 runs all tests in all timings, and those that rarely differ: administration on the patched kernel, traffic on the base, 1000 switches in the storm.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -15,7 +14,7 @@ source "$(dirname "$0")/lib.sh"
 driver=$(basename "$0" .sh)
 nic=${NICS[$driver]}
 options=()
-declare -A sampled=([ixgbe]='lockstep,async+coalesce' [i40e]='lockstep,coalesce+async')
+declare -A sampled=([ixgbe]='lockstep+async+coalesce' [i40e]='coalesce+lockstep+async')
 timings=${sampled[$driver]}
 [[ -z ${FULL:-} && $# == 0 ]] || timings=lockstep,async,coalesce${FULL:+,itr,late,group}
 
