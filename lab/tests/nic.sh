@@ -6,7 +6,8 @@
 #
 # With REGEX only tests of traffic whose names match, on the patched kernel or KERNEL.
 # The models of the NICs have several timings: each test of traffic runs in one of three, in turn, and on
-# the other NIC in another one. FULL=1 runs all tests in all timings, and those that rarely differ: administration on the patched kernel, traffic on the base, 1000 switches in the storm.
+# the other NIC in another one. FULL=1 runs all tests in all timings, and those that rarely differ:
+# administration on the patched kernel, traffic on the base, 1000 switches in the storm.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
