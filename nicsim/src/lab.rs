@@ -37,6 +37,10 @@ const ROUNDS: usize = 32;
 /// Backlog of the chip, in bytes, above which a source with back-pressure waits.
 const BACKLOG: usize = 8 * 1024;
 
+/// A pause that lasts is renewed by another XOFF after half of its time, which drivers set to
+/// 0xffff quanta of 512 bit times (82599 data sheet, FCRTV and FCTTV; IEEE 802.3 annex 31B).
+const PAUSE_REFRESH: Duration = Duration::from_millis(1);
+
 /// One PCI function: its chip, its client, and its wire.
 pub struct Port {
     /// The model.
@@ -55,8 +59,8 @@ pub struct Port {
     tally: Tally,
     /// When the chip has to run next.
     chip_due: Option<Instant>,
-    /// The peer sent XOFF and no XON since.
-    paused: bool,
+    /// When the peer last sent XOFF, if it sent no XON since.
+    paused: Option<Instant>,
     /// Last result of the source; none while the chip accepts no frames.
     source: Option<Next>,
 }
@@ -92,7 +96,7 @@ impl Port {
             trace: None,
             tally: Tally::default(),
             chip_due: None,
-            paused: false,
+            paused: None,
             source: None,
             chip,
             label,
@@ -220,12 +224,18 @@ impl Port {
         }
     }
 
-    /// Whether the peer pauses the port; the chip counts the start of each pause.
+    /// Whether the peer pauses the port; the chip counts the XOFF frames. ixgbe takes a Tx queue
+    /// that waits without one since the last check for a hang.
     fn pause(&mut self, paused: bool) {
-        if paused && !self.paused {
-            self.chip.xoff_received();
-        }
-        self.paused = paused;
+        let now = self.host.now;
+        self.paused = match self.paused {
+            _ if !paused => None,
+            Some(sent) if now < sent + PAUSE_REFRESH => Some(sent),
+            _ => {
+                self.chip.xoff_received();
+                Some(now)
+            }
+        };
     }
 
     /// Takes the next frame that the chip sends; false without one.
@@ -660,6 +670,7 @@ mod tests {
         backlog: usize,
         enabled: bool,
         sends_pause: bool,
+        xoffs: u32,
         heeds_pause: bool,
         due: Option<Instant>,
     }
@@ -706,6 +717,9 @@ mod tests {
         }
         fn heeds_pause(&self) -> bool {
             self.0.borrow().heeds_pause
+        }
+        fn xoff_received(&mut self) {
+            self.0.borrow_mut().xoffs += 1;
         }
         fn set_link(&mut self, _host: &mut Host, up: bool) {
             self.0.borrow_mut().log.push(format!("link {up}"));
@@ -942,6 +956,22 @@ mod tests {
         bench.states[0].borrow_mut().sends_pause = false;
         bench.turn();
         assert_eq!(bench.received(0), [0, 1]);
+    }
+
+    #[test]
+    fn a_pause_that_lasts_is_renewed() {
+        let mut bench = Bench::new("renewed", 1);
+        let port = &mut bench.lab.ports[0];
+        port.pause(true);
+        port.pause(true);
+        assert_eq!(bench.states[0].borrow().xoffs, 1);
+        port.host.now += PAUSE_REFRESH;
+        port.pause(true);
+        port.pause(true);
+        assert_eq!(bench.states[0].borrow().xoffs, 2);
+        port.pause(false);
+        port.pause(true);
+        assert_eq!(bench.states[0].borrow().xoffs, 3);
     }
 
     #[test]
