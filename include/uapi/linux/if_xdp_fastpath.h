@@ -58,8 +58,8 @@
  * without CAP_NET_ADMIN.
  *
  * bind() attaches the socket to its queue: all packets of the queue go to its
- * Rx ring, until it is closed or detached. The kernel runs a built-in program for this
- * purpose, unless the device runs a regular program, which always has
+ * Rx ring, until it is closed or detached. The kernel runs a built-in program
+ * for this purpose, unless the device runs a regular program, which always has
  * precedence and shadows the socket, or, with XDP_ATTACH_F_PASS, decides which
  * packets the socket receives. A socket without an Rx ring keeps the
  * built-in program attached (some drivers have no zero-copy Tx without a

@@ -86,6 +86,7 @@ TEST_F_TIMEOUT(xsk_attach, detached_while_bound, TIMEOUT)
 	/* The driver has the umem, and needs a program for that */
 	if (!b->zc)
 		expect_no_prog(_metadata, RX_DEV);
+	b->flow.rx = NULL;
 	settle(_metadata, b, &b->flow, &b->stack);
 	ASSERT_EQ(0, flow_to_stack(&b->flow, &b->stack, SOME));
 	EXPECT_EQ(0, xsk_fastpath__attach(b->rx.fd, XDP_ATTACH_F_OFF));
