@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/companions.sh [--force] [libxdp|iproute2]...: builds tools that know the fast path: each one's base with
-# the patches of companions/NAME, installed below out/companions. All of them by default.
+# lab/companions.sh [--force] [libxdp|iproute2]...: builds tools that know the fast path: each one's base
+# with the patches of companions/NAME, installed below out/companions. All of them by default.
 #
 # In a guest (make shell): PATH=/out/companions/usr/sbin:$PATH, and
 # LD_LIBRARY_PATH=/out/companions/usr/lib/x86_64-linux-gnu. The sources are git trees in

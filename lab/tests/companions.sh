@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# lab/tests/companions.sh [REGEX of the tests of ss and bpftool]: libxdp and ss of companions/ and bpftool of the series, on veth pairs
+# lab/tests/companions.sh [REGEX]: libxdp and ss of companions/ and bpftool of the series, on veth pairs
 # and on ports of each NIC on the patched kernel, and on the base, where they behave as without the
-# patches (on veth only). Tests of ss are skipped if its source is missing.
+# patches (on veth only). Tests of ss are skipped if its source is missing. REGEX selects tests of ss
+# and bpftool.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
