@@ -72,7 +72,7 @@ static int xsk_genl_put_attach(struct sk_buff *rsp,
 	struct xdp_attach attach = { .state = XDP_ATTACH_S_NONE };
 	struct xdp_sock *xs;
 
-	/* It leaves the slot under RTNL before it is freed */
+	/* Detached under RTNL before it is freed */
 	xs = rtnl_dereference(pool->netdev->_rx[pool->queue_id].xsk);
 	if (xs)
 		xsk_attach_query(xs, &attach);
