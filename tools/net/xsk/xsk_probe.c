@@ -271,14 +271,23 @@ static void put_note(const struct probe *probe, const char *note,
 	}
 }
 
+static void put_sockets(const struct xsk_probe_dev *dev, const char *unknown)
+{
+	if (dev->no_diag)
+		fputs(unknown, stdout);
+	else
+		printf("%u", dev->sockets);
+}
+
 static void print_table(const struct probe *probe, bool bound)
 {
 	static const char * const words[] = { "no", "yes", "-" };
 	const struct xsk_probe_dev *dev = &probe->dev;
 
-	printf("%s queue %u: driver %s, MTU %u, Rx queues: %u, sockets on the queue: %u%s\n",
-	       dev->name, dev->queue, dev->driver, dev->mtu, dev->rx_queues,
-	       dev->sockets, bound ? ", tested by bind()" : "");
+	printf("%s queue %u: driver %s, MTU %u, Rx queues: %u, sockets on the queue: ",
+	       dev->name, dev->queue, dev->driver, dev->mtu, dev->rx_queues);
+	put_sockets(dev, "unknown");
+	puts(bound ? ", tested by bind()" : "");
 	if (has_program(dev))
 		printf("XDP program %u runs in %s mode\n",
 		       dev->drv_prog ?: dev->skb_prog,
@@ -319,8 +328,9 @@ static void print_json(const struct probe *probe, bool bound)
 	put_name(probe, true);
 	printf("\", \"queue\": %u, \"driver\": \"%s\", \"mtu\": %u, ",
 	       dev->queue, dev->driver, dev->mtu);
-	printf("\"rx_queues\": %u, \"sockets\": %u, \"native_program\": %u, ",
-	       dev->rx_queues, dev->sockets, dev->drv_prog);
+	printf("\"rx_queues\": %u, \"sockets\": ", dev->rx_queues);
+	put_sockets(dev, "null");
+	printf(", \"native_program\": %u, ", dev->drv_prog);
 	printf("\"generic_program\": %u, \"bound\": %s, \"features\": {",
 	       dev->skb_prog, bound ? "true" : "false");
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
@@ -438,11 +448,14 @@ static int query(struct xsk_probe_dev *dev)
 
 static int bind_sockets(struct probe *probe)
 {
+	if (probe->dev.no_diag)
+		return fail("--bind", "the sockets of the queue are unknown: build the kernel with CONFIG_XDP_SOCKETS_DIAG");
 	if (probe->dev.sockets)
 		return fail("--bind", "a socket is bound to the queue (ss --xdp -p)");
 	if (!(probe->dev.kernel & XDP_FASTPATH_F_ATTACH))
 		return fail("--bind", no_option);
-	xsk_probe_bind(&probe->dev, probe->tries);
+	if (xsk_probe_bind(&probe->dev, probe->tries))
+		return fail("--bind", strerror(ENOMEM));
 	return 0;
 }
 

@@ -30,6 +30,7 @@ struct xsk_probe_dev {
 	__u32 zc_max_segs;
 	__u32 drv_prog;			/* ids of regular programs */
 	__u32 skb_prog;
+	bool no_diag;			/* @sockets is unknown */
 	__u32 sockets;			/* on the queue, in this namespace */
 	bool attached;			/* one of them is attached to it */
 };
@@ -55,7 +56,7 @@ enum {
 int xsk_probe_kernel(struct xsk_probe_dev *dev);
 int xsk_probe_ethtool(struct xsk_probe_dev *dev);
 int xsk_probe_netlink(struct xsk_probe_dev *dev);
-void xsk_probe_bind(const struct xsk_probe_dev *dev,
-		    struct xsk_probe_try tries[TRIES]);
+int xsk_probe_bind(const struct xsk_probe_dev *dev,
+		   struct xsk_probe_try tries[TRIES]);
 
 #endif /* XSK_PROBE_H_ */

@@ -89,9 +89,11 @@ static void try_socket(const struct xsk_probe_dev *dev, void *area,
  *
  * bind() waits until the previous socket has released the queue. Sockets are
  * zero-copy where the driver supports it: without a flag, bind() falls back.
+ *
+ * Return: 0, or -ENOMEM
  */
-void xsk_probe_bind(const struct xsk_probe_dev *dev,
-		    struct xsk_probe_try tries[TRIES])
+int xsk_probe_bind(const struct xsk_probe_dev *dev,
+		   struct xsk_probe_try tries[TRIES])
 {
 	const __u32 native = XDP_ATTACH_F_DRV_MODE | XDP_ATTACH_F_PASS;
 	const __u32 any = XDP_ATTACH_F_PASS;
@@ -106,6 +108,9 @@ void xsk_probe_bind(const struct xsk_probe_dev *dev,
 	void *area = mmap(NULL, CHUNKS * CHUNK_SIZE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
-	for (int i = 0; area != MAP_FAILED && i < TRIES; i++)
+	if (area == MAP_FAILED)
+		return -ENOMEM;
+	for (int i = 0; i < TRIES; i++)
 		try_socket(dev, area, &trials[i], &tries[i]);
+	return 0;
 }

@@ -258,6 +258,6 @@ int xsk_probe_netlink(struct xsk_probe_dev *dev)
 	if (err)
 		return err;
 	ask_netdev(dev);
-	ask_sockets(dev);
+	dev->no_diag = ask_sockets(dev) < 0;
 	return 0;
 }
