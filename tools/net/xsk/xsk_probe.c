@@ -449,7 +449,8 @@ static int query(struct xsk_probe_dev *dev)
 static int bind_sockets(struct probe *probe)
 {
 	if (probe->dev.no_diag)
-		return fail("--bind", "the sockets of the queue are unknown: build the kernel with CONFIG_XDP_SOCKETS_DIAG");
+		return fail("--bind",
+			    "the sockets of the queue are unknown: build the kernel with CONFIG_XDP_SOCKETS_DIAG");
 	if (probe->dev.sockets)
 		return fail("--bind", "a socket is bound to the queue (ss --xdp -p)");
 	if (!(probe->dev.kernel & XDP_FASTPATH_F_ATTACH))
