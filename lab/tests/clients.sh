@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # lab/tests/clients.sh [REGEX]: existing applications of AF_XDP, packages of Debian, on ports of an
 # X710 and an 82599 and on veth: on the patched kernel, and there with the companions (out/companions).
-# REGEX selects tests by name. FULL=1 runs all of them, also those on the base.
+# REGEX selects tests of the patched kernel by name. FULL=1 runs all of them, also those on the base.
 
 # shellcheck source=lab/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
