@@ -115,10 +115,12 @@ run_qemu() {
 
 # The status of the run after QEMU exited with $1.
 judge() {
-	local nics=0
+	local nics=0 splats
 	nics_end || nics=98
-	if ! python3 "$LAB/splat.py" "$console" >&2; then
-		say "The kernel's console log is out/log/boot-$name.log"
+	if ! splats=$(python3 "$LAB/splat.py" "$console"); then
+		say "$splats" "The kernel's console log is out/log/boot-$name.log"
+		# For label() of lab/tests/lib.sh
+		[[ -n $tty ]] || printf '# splat: %s\n' "$(sed -n 's/^  //p;T;q' <<<"$splats")"
 		return 99
 	elif ((nics != 0)); then
 		return "$nics"

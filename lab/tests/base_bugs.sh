@@ -85,13 +85,13 @@ bugs() {
 
 run() {
 	if [[ -z ${PATCHED_ONLY:-} ]]; then
-		label base boot base 'twice|did not send|multi-buffer packet|wakeup|RTNL|NAPI timer'
+		label 'base, all ports' boot base 'twice|did not send|multi-buffer packet|wakeup|RTNL|NAPI timer'
 		label base crashes
 		label base bugs_i40e base 'MTU that|without frags|fragments|without an end'
 		label base bugs_ixgbe base 'leaks'
 		[[ -z ${FULL:-} ]] || label base bugs_of_base
 	fi
-	label "$KERNEL" boot "$KERNEL"
+	label "$KERNEL, all ports" boot "$KERNEL"
 	label "$KERNEL" bugs
 }
 

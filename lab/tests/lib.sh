@@ -48,16 +48,18 @@ plan() {
 join_taps() {
 	"$@" | awk '/^1\.\./ { next }
 		/^(not )?ok / { sub(/ok [0-9]+/, "ok " ++n) }
-		{ print }
+		{ print; fflush() }
 		END { print "1.." n }'
 }
 
 # label TEXT CMD...: puts TEXT before the name of each test that CMD prints. An error of CMD is one
-# more failed test, and the following tests run all the same.
+# more failed test, with the first splat, and the following tests run all the same.
 label() {
-	local - status
+	local - status seen
+	seen=$(mktemp)
 	set +e
-	(set -e; "${@:2}") | sed -E "s/^((not )?ok [0-9]+( -)?) /\\1 $1: /"
+	(set -e; "${@:2}") | tee "$seen" | sed -E "s/^((not )?ok [0-9]+( -)?) /\\1 $1: /"
 	status=$?
-	((status == 0)) || echo "not ok 0 - $1: ended with status $status"
+	((status == 0)) || echo "not ok 0 - $1: ended with status $status$(sed -n 's/^# splat//p;T;q' "$seen")"
+	rm "$seen"
 }
