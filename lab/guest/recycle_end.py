@@ -14,7 +14,7 @@ from recycle_ports import (CHUNKS, DESCRIPTORS, FRAMES, RINGS, ROUND, forward, g
                            name_of, nicsim, pair, receive, reset_sinks, still_works,
                            stop_generators, traced, tx_done)
 from xdpsock import finish, start_and_wait
-from xsk import CHUNK, OFF, Xsk
+from xsk import CHUNK, OFF, ON, Xsk
 
 
 def closes(ports, first):
@@ -26,6 +26,25 @@ def closes(ports, first):
         opened[first].close()
         stop_generators(*ports)
         still_works(opened[not first], ports[not first])
+
+
+def detaches(ports, first):
+    """A socket of a pair is detached under load: nothing is recycled to it, and it still transmits."""
+    with pair(ports) as opened:
+        opened[1].recycle(opened[0])
+        opened[0].recycle(opened[1])
+        load(opened, ports)
+        gone, left = opened[first], opened[not first]
+        gone.detach()
+        received = gone.recycled().received
+        stop_generators(*ports)
+        tx_done(left)
+        assert left.recycled().state != ON, left.recycled()
+        ksft_eq(gone.recycled().received, received)
+        tx_done(gone)
+        ksft_eq(gone.recycled().state, ON)
+        gone.close()
+        still_works(left, ports[not first])
 
 
 def forwarder(*ports):
@@ -172,6 +191,7 @@ def tests(drivers):
     yield "xdpsock --fwd", xdpsock, (i40e, ixgbe)
     for first in 0, 1:
         yield f"socket {first} of a pair is closed", closes, (i40e, ixgbe), first
+        yield f"socket {first} of a pair is detached", detaches, (i40e, ixgbe), first
     for tx, rx in (i40e, ixgbe), (ixgbe, i40e):
         where = f"{name_of(tx)} to {name_of(rx)}"
         yield f"{where}: sender closed with frames in flight", sender_closes, (tx, rx)

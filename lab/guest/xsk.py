@@ -25,7 +25,7 @@ RINGS = {"rx": (RX_RING, 0, 0, 16), "tx": (TX_RING, 1, 0x80000000, 16),
          "fill": (FILL_RING, 2, 0x100000000, 8),
          "completion": (COMPLETION_RING, 3, 0x180000000, 8)}
 SHARED_UMEM, COPY, ZEROCOPY, NEED_WAKEUP, USE_SG = 1, 2, 4, 8, 16  # flags of bind()
-GENERIC, NATIVE, IF_NOEXIST, PASS = 1, 2, 4, 16  # flags of XDP_ATTACH
+GENERIC, NATIVE, IF_NOEXIST, DETACH, PASS = 1, 2, 4, 8, 16  # flags of XDP_ATTACH
 UNALIGNED, METADATA = 1, 4  # flags of the umem
 TX_METADATA, CONTINUES = 2, 1  # options of a descriptor
 CHUNK = 4096
@@ -234,6 +234,10 @@ class Xsk:
         """Return flags, state, program and reason of XDP_ATTACH."""
         return Attachment(*ATTACHMENT.unpack(
             self.socket.getsockopt(SOL_XDP, ATTACH, ATTACHMENT.size)))
+
+    def detach(self):
+        """Give the queue back to the stack, without closing the socket."""
+        self._set(ATTACH, ATTACHMENT.pack(DETACH, 0, 0, 0))
 
     def recycle(self, other, flags=0, patience=1):
         """Recycle its chunks to the Rx queue of a socket, of a file descriptor, or to none.

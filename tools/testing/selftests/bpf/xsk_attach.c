@@ -96,6 +96,29 @@ TEST_F_TIMEOUT(xsk_attach, detached_while_bound, TIMEOUT)
 	expect_no_prog(_metadata, RX_DEV);
 }
 
+/* Another socket of the queue takes the place of a detached one */
+TEST_F_TIMEOUT(xsk_attach, attached_after_detached, TIMEOUT)
+{
+	struct testbed *b = &self->bed;
+	struct xsk first;
+
+	b->opts.chunks = CHUNKS / 2;
+	ASSERT_EQ(0, xsk_create(&first, &b->opts));
+	ASSERT_EQ(0, xsk_fastpath__attach(first.fd, XDP_ATTACH_F_OFF));
+
+	b->opts.share = &first;
+	b->opts.share_rings = true;
+	bed_connect(_metadata, b);
+	expect_active(_metadata, &b->rx);
+	ASSERT_EQ(0, flow_transfer(&b->flow, SOME, true));
+	EXPECT_EQ(0, xsk_fastpath__attach(first.fd, XDP_ATTACH_F_OFF));
+	expect_active(_metadata, &b->rx);
+
+	close(first.fd);
+	expect_active(_metadata, &b->rx);
+	ASSERT_EQ(0, flow_transfer(&b->flow, SOME, true));
+}
+
 /* Packets of a queue without a socket go to the stack */
 TEST_F_TIMEOUT(xsk_attach, other_queue_passes, TIMEOUT)
 {

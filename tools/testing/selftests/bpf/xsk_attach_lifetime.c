@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "xsk_attach_modes.h"
+#include "xsk_fastpath.h"
 
 #define FLAPS		10
 /* A NIC takes seconds to get its link */
@@ -132,18 +133,47 @@ TEST_F_TIMEOUT(xsk_attach, netns_deletion, TIMEOUT)
 	traffic_stop(&traffic);
 }
 
-/* Removal of the device under traffic detaches the socket, which reports it */
+/*
+ * Attach sockets to another queue and close them, every other one after
+ * XDP_ATTACH_F_OFF, until killed or without a device
+ */
+static void churn_for_ever(const struct testbed *b)
+{
+	struct xsk_opts opts = b->opts;
+	bool detach = false;
+	struct xsk x;
+
+	opts.queue = 1;
+	while (!xsk_create(&x, &opts)) {
+		if (detach && xsk_fastpath__attach(x.fd, XDP_ATTACH_F_OFF))
+			break;
+		detach = !detach;
+		xsk_close(&x);
+	}
+	_exit(1);
+}
+
+/*
+ * Removal of the device under traffic detaches the socket, which reports it,
+ * while others come and go
+ */
 TEST_F_TIMEOUT(xsk_attach, device_removal, TIMEOUT)
 {
 	struct traffic traffic = { .lossy = true };
 	struct testbed *b = &self->bed;
+	struct helper churner;
 
 	bed_connect(_metadata, b);
 	b->flow.gaps = true;
 	ASSERT_EQ(0, traffic_start(&traffic, &b->flow));
 	ASSERT_EQ(0, flow_wait(&b->flow, SOME));
+	if (!helper_fork(&churner))
+		churn_for_ever(b);
+	ASSERT_LT(0, churner.pid);
+	ASSERT_EQ(0, flow_reach(&b->flow, flow_sent(&b->flow) + SOME));
 	ASSERT_EQ(0, run(b->zc ? "echo 1 >/sys/class/net/" RX_DEV
 				 "/device/remove" : "ip link del " RX_DEV));
+	ASSERT_EQ(churner.pid, waitpid(churner.pid, NULL, 0));
 	traffic_stop(&traffic);
 
 	expect_detached(_metadata, &b->rx);
@@ -265,18 +295,6 @@ static void swap_for_ever(const struct testbed *b)
 		regular_attach(b->skel->progs.xsk_redirect, XDP_FLAGS_DRV_MODE);
 		regular_detach(XDP_FLAGS_DRV_MODE);
 	}
-}
-
-/* Attach sockets to another queue and close them, until killed */
-static void churn_for_ever(const struct testbed *b)
-{
-	struct xsk_opts opts = b->opts;
-	struct xsk x;
-
-	opts.queue = 1;
-	while (!xsk_create(&x, &opts))
-		xsk_close(&x);
-	_exit(1);
 }
 
 /* Delivery survives changes of programs, other sockets and the link */
