@@ -12,7 +12,7 @@ FLAT = """TAP version 13
 1..4
 #  RUN           xsk_attach.skb.delivers ...
 ok 1 xsk_attach.skb.delivers
-not ok 2 xsk_attach.skb.yields
+not ok 2 xsk_attach.skb.yields # SKIP too late
 ok 3 xsk_attach.skb.jumbo # SKIP no libxdp
 ok 4 nic.MTU 9000 # XFAIL netdevsim
 """
@@ -56,24 +56,53 @@ class Results(unittest.TestCase):
     """The lines that count as tests."""
 
     def test_flat(self):
-        """Each line is a test."""
-        self.assertEqual([verdict for _, verdict in tap.results(FLAT)],
+        """Each line is a test; one that fails cannot be skipped."""
+        self.assertEqual([test.verdict for test in tap.results(FLAT)],
                          ["passed", "failed", "skipped", "skipped"])
-        self.assertIsNone(tap.complaint(FLAT, list(tap.results(FLAT))))
+        self.assertEqual([test.reason for test in tap.results(FLAT)],
+                         ["", "", "no libxdp", "netdevsim"])
 
     def test_nested(self):
         """Lines that summarize others do not count."""
-        self.assertEqual(list(tap.results(NESTED)),
+        self.assertEqual([test[:2] for test in tap.results(NESTED)],
                          [("one", "passed"), ("two", "failed"), ("plain", "passed"),
                           ("other", "passed")])
 
     def test_summary_that_fails_by_itself(self):
         """A failed summary counts if no line below it failed."""
         text = "    ok 1 fine\nnot ok 1 suite\n"
-        self.assertEqual(list(tap.results(text)), [("fine", "passed"), ("suite", "failed")])
+        self.assertEqual([test[:2] for test in tap.results(text)],
+                         [("fine", "passed"), ("suite", "failed")])
 
-    def test_incomplete(self):
-        """A run that aborted, or did nothing, is a failure."""
-        short = "1..3\nok 1 one\n"
-        self.assertIn("planned 3", tap.complaint(short, list(tap.results(short))))
-        self.assertEqual(tap.complaint("", []), "no test ran")
+
+class Wrong(unittest.TestCase):
+    """What is wrong with a file as a whole."""
+
+    def test_plans(self):
+        """A run that aborted is a failure, also in nested output."""
+        for text, unmet in ((FLAT, []), (NESTED, []), ("1..3\nok 1 one\n", [(3, 1)]),
+                            ("ok 1 one\nok 2 two\n1..1\n", [(1, 2)]),
+                            (NESTED.replace("    1..2", "    1..3"), [(3, 2)]),
+                            ("1..1\n    1..2\n    ok 1 one\n", [(2, 1), (1, 0)])):
+            self.assertCountEqual(tap.unmet_plans(text), unmet)
+        self.assertIn(("planned 3 tests, ran 1", "failed"), self.found("1..3\nok 1 one\n"))
+
+    def test_nothing(self):
+        """A run without a result is a failure."""
+        self.assertEqual(self.found(""), [("no test ran", "failed")])
+
+    def test_skips(self):
+        """A skip for a reason that is not expected is a failure."""
+        text = "ok 1 one # SKIP no ports\n1..1\n"
+        self.assertEqual(self.found(text), [("one", "skipped")])
+        for text in (text.replace("ports", "ports at all"), text.replace("SKIP", "SKIP there are")):
+            self.assertEqual([verdict for _, verdict in self.found(text)], ["skipped", "failed"])
+        self.assertEqual(tap.skip_lines("nic", [*tap.results(FLAT)] * 2),
+                         ["    skipped nic: no libxdp: xsk_attach.skb.jumbo and 1 more",
+                          "    skipped nic: netdevsim: nic.MTU 9000 and 1 more"])
+
+    @staticmethod
+    def found(text):
+        """Return names and verdicts, where the group may skip tests without ports."""
+        may_skip = tap.expected_skips("# ports\n\nnic|other no ports\n")
+        return [test[:2] for test in tap.tests_of(text, "nic", may_skip)]
