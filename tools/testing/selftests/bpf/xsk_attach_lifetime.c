@@ -305,6 +305,8 @@ TEST_F_TIMEOUT(xsk_attach, storm, TIMEOUT)
 	struct testbed *b = &self->bed;
 	int i;
 
+	/* It would hold pages of the devices' former page pools for minutes */
+	stack_close(&b->stack);
 	bed_load(_metadata, b, "xsk_redirect");
 	if (!helper_fork(&swapper))
 		swap_for_ever(b);
