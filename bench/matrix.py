@@ -157,9 +157,9 @@ def cell(nic, contestant, workload, **changes):
              "contestant": contestant, **CONTESTANTS[contestant], **changes}
     found["buffers"] = buffers(found)
     found["paced"] = paced(found)
-    # The patched kernel polls twice, too, if a budget below 64 is used up
+    # The patched kernel polls twice, too, if a budget below 64 is used up; one of 1 always seems so
     twice = found["kernel"] == "base" or found["batch"] < 64
-    found["budget"] = (max(64, found["batch"]) if found["paced"] else
+    found["budget"] = (max(64, found["batch"]) if found["paced"] or workload == "txonly" else
                        found["batch"] // (divisor if twice else 1))
     if found["batch"] < 64:
         found |= {"warmup": 5000, "packets": max(20000, 1500 * found["batch"])}

@@ -222,11 +222,26 @@ def text(result):
     return table(result) + (f"\n{notes}" if notes else "")
 
 
-def merged(folder, cells):
-    """Return the cells of the file in the folder, with these replaced or added."""
+def old_cells(folder):
+    """Return the cells of the file in the folder, by their identity."""
     file = folder / "bench.json"
     old = json.loads(file.read_text())["cells"] if file.exists() else []
-    found = {matrix.identity(cell): cell for cell in [*old, *cells]}
+    return {matrix.identity(cell): cell for cell in old}
+
+
+def lowest(cell, old):
+    """Return the lowest figure that a cell ever had, given its old version, or None."""
+    figures = [old["lowest"]] if old.get("lowest") else []
+    figures += [version["insn_per_pkt"] for version in (old, cell) if version.get("valid")]
+    return min(figures, default=None)
+
+
+def merged(folder, cells, keep):
+    """Return these cells, with `keep` also the others of the file in the folder."""
+    old = old_cells(folder)
+    for cell in cells:
+        cell["lowest"] = lowest(cell, old.get(matrix.identity(cell), {}))
+    found = (old if keep else {}) | {matrix.identity(cell): cell for cell in cells}
     order = {matrix.identity(cell): number for number, cell in enumerate(matrix.cells())}
     return sorted(found.values(), key=lambda cell: order.get(matrix.identity(cell), len(order)))
 
@@ -270,7 +285,7 @@ def write(folder, base, found, troubles, keep):
     With `keep` other cells in the files are kept.
     """
     cells = [cell for cell, _ in found]
-    result = {"base": base, "cells": merged(folder, cells) if keep else cells,
+    result = {"base": base, "cells": merged(folder, cells, keep),
               # A run writes after each boot
               "troubles": [*dict.fromkeys([*(old_troubles(folder, cells) if keep else ()),
                                            *troubles])]}

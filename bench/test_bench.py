@@ -631,14 +631,14 @@ class Compare(unittest.TestCase):
     def setUp(self):
         self.compare = load("compare")
 
-    def verdicts(self, old, new):
+    def verdicts(self, old, new, **options):
         """Compare two lists of cells."""
         with tempfile.TemporaryDirectory() as folder:
             paths = []
             for name, cells in ("old", old), ("new", new):
                 paths.append(Path(folder, name))
                 paths[-1].write_text(json.dumps({"base": "x", "cells": cells}))
-            return list(self.compare.compare(*map(self.compare.load, paths)))
+            return list(self.compare.compare(*map(self.compare.load, paths), **options))
 
     def cell(self, insns, why=""):
         """Return a cell in the form of the file."""
@@ -653,12 +653,43 @@ class Compare(unittest.TestCase):
         self.assertFalse(worse)
 
     def test_gone(self):
-        """An invalid cell is a regression, a missing one is only reported."""
-        (worse, _), = self.verdicts([self.cell(100)], [self.cell(100, "idle")])
-        self.assertTrue(worse)
-        (worse, text), = self.verdicts([self.cell(100)], [])
+        """An invalid cell is a regression, and so is one that is missing in either file."""
+        for old, new, words in (([self.cell(100)], [self.cell(100, "idle")], "no longer valid"),
+                                ([self.cell(100)], [], "l2fwd attach: only in the old file"),
+                                ([], [self.cell(100)], "l2fwd attach: only in the new file")):
+            (worse, text), = self.verdicts(old, new)
+            self.assertTrue(worse and words in text, text)
+        (worse, text), = self.verdicts([self.cell(100)], [], some=True)
         self.assertFalse(worse)
         self.assertIn("1 cells only in the old file", text)
+
+    def test_lowest(self):
+        """A cell keeps the lowest figure of its history, even if it is not merged."""
+        with tempfile.TemporaryDirectory() as folder:
+            for insns, why in (100, ""), (90, "idle"), (110, ""):
+                found = [(self.cell(insns, why), [(insns, "kernel", "f")])]
+                result = report.write(Path(folder), "x", found, [], False)
+                self.assertEqual(result["cells"][0]["lowest"], 100)
+
+    def test_ledger(self):
+        """A cell may cost more than ever only with a line in the ledger, and up to its percentage."""
+        cell = self.cell(110) | {"lowest": 100}
+        for ledger, count in (("# why", 1), ("ixgbe .* attach: +11 %: a reason", 0),
+                              ("ixgbe .* attach: +9 %: a reason", 1),
+                              ("i40e .*: +11 %: another NIC", 1)):
+            found = list(self.compare.unexplained([cell], self.compare.allowances(ledger)))
+            self.assertEqual(len(found), count, found)
+        with self.assertRaises(SystemExit):
+            self.compare.allowances("ixgbe .*: +11 %: ")
+
+    def test_recorded(self):
+        """results/bench.json has each cell of the matrix, none more expensive than bench/ledger allows."""
+        folder = Path(__file__).parent
+        cells = json.loads((folder.parent / "results/bench.json").read_text())["cells"]
+        ledger = self.compare.allowances((folder / "ledger").read_text())
+        self.assertEqual(list(self.compare.unexplained(cells, ledger)), [])
+        self.assertEqual({report.name(cell) for cell in matrix.cells()},
+                         {report.name(cell) for cell in cells})
 
 
 class Hardware(unittest.TestCase):

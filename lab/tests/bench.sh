@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 
 small() {
 	check "a few cells of the benchmark: each is valid" "$REPO/bench/run" --no-build --small
-	check "no cell is more expensive than the recorded one" "$REPO/bench/compare" \
+	check "no cell is more expensive than the recorded one" "$REPO/bench/compare" --some \
 		"$REPO/results/bench.json" "$OUT/bench/small/bench.json"
 }
 
