@@ -58,7 +58,7 @@ label() {
 	local - status seen
 	seen=$(mktemp)
 	set +e
-	(set -e; "${@:2}") | tee "$seen" | sed -E "s/^((not )?ok [0-9]+( -)?) /\\1 $1: /"
+	(set -e; "${@:2}") | tee "$seen" | sed -uE "s/^((not )?ok [0-9]+( -)?) /\\1 $1: /"
 	status=$?
 	((status == 0)) || echo "not ok 0 - $1: ended with status $status$(sed -n 's/^# splat//p;T;q' "$seen")"
 	rm "$seen"
