@@ -26,6 +26,9 @@ pub struct Queues {
     pub rx: Vec<RxRing>,
     /// Private memory of the function.
     pub hmc: Hmc,
+    /// The core was reset, which the driver may not have noticed: until it resets the
+    /// function or enables a Tx queue, it may write tails, which the chip ignores.
+    pub lost: bool,
 }
 
 impl Default for Queues {
@@ -34,6 +37,7 @@ impl Default for Queues {
             tx: (0..QUEUES).map(|_| TxRing::default()).collect(),
             rx: (0..QUEUES).map(|_| RxRing::default()).collect(),
             hmc: Hmc::default(),
+            lost: false,
         }
     }
 }
@@ -44,6 +48,7 @@ impl Queues {
         self.tx.iter_mut().for_each(TxRing::forget);
         self.rx.iter_mut().for_each(RxRing::forget);
         self.hmc.clear();
+        self.lost = false;
     }
 
     /// Takes a write to QTX_ENA. The context is read when the queue is enabled. The
@@ -55,6 +60,7 @@ impl Queues {
         queue: usize,
         value: u32,
     ) -> bool {
+        self.lost &= value & REQUEST == 0;
         let ring = &mut self.tx[queue];
         match (ring.enabled(), value & REQUEST != 0) {
             (false, true) => match self.hmc.tx_context(host, registers, queue) {
@@ -95,7 +101,9 @@ impl Queues {
         let detail = || format!("Tx queue {queue}: {tail}");
         let ring = &mut self.tx[queue];
         if !ring.enabled() {
-            host.events.record(Event::TailWhileDisabled, detail);
+            if !self.lost {
+                host.events.record(Event::TailWhileDisabled, detail);
+            }
             return false;
         }
         let good = ring.set_tail(host, tail);

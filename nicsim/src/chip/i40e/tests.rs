@@ -548,6 +548,12 @@ fn a_global_reset_is_announced() {
     assert_eq!(machine.get(at::GLGEN_RSTAT), 2 << 2);
     assert_eq!(machine.get(at::GLPRT_BPRC), 0);
     assert_eq!(machine.get(at::ATQLEN), 0);
+    // The driver may still transmit, until it has noticed and resets the function
+    machine.set(at::QTX_TAIL + 4, 0);
+    assert_eq!(machine.host.events.count(Event::TailWhileDisabled), 0);
+    machine.set(at::PFGEN_CTRL, 1);
+    machine.set(at::QTX_TAIL + 4, 0);
+    assert_eq!(machine.host.events.count(Event::TailWhileDisabled), 1);
     machine.start_admin();
     machine.admin(0x0001, &[], &[]);
 }
