@@ -135,7 +135,8 @@ TEST_F_TIMEOUT(xsk_attach, netns_deletion, TIMEOUT)
 
 /*
  * Attach sockets to another queue and close them, every other one after
- * XDP_ATTACH_F_OFF, until killed or without a device
+ * XDP_ATTACH_F_OFF, until killed. Exit status: 1 if a socket was not attached,
+ * 2 if one was not detached
  */
 static void churn_for_ever(const struct testbed *b)
 {
@@ -146,7 +147,7 @@ static void churn_for_ever(const struct testbed *b)
 	opts.queue = 1;
 	while (!xsk_create(&x, &opts)) {
 		if (detach && xsk_fastpath__attach(x.fd, XDP_ATTACH_F_OFF))
-			break;
+			_exit(2);
 		detach = !detach;
 		xsk_close(&x);
 	}
@@ -155,13 +156,14 @@ static void churn_for_ever(const struct testbed *b)
 
 /*
  * Removal of the device under traffic detaches the socket, which reports it,
- * while others come and go
+ * while others are attached and detached
  */
 TEST_F_TIMEOUT(xsk_attach, device_removal, TIMEOUT)
 {
 	struct traffic traffic = { .lossy = true };
 	struct testbed *b = &self->bed;
 	struct helper churner;
+	int status;
 
 	bed_connect(_metadata, b);
 	b->flow.gaps = true;
@@ -171,9 +173,12 @@ TEST_F_TIMEOUT(xsk_attach, device_removal, TIMEOUT)
 		churn_for_ever(b);
 	ASSERT_LT(0, churner.pid);
 	ASSERT_EQ(0, flow_reach(&b->flow, flow_sent(&b->flow) + SOME));
+	EXPECT_EQ(0, waitpid(churner.pid, NULL, WNOHANG));
 	ASSERT_EQ(0, run(b->zc ? "echo 1 >/sys/class/net/" RX_DEV
 				 "/device/remove" : "ip link del " RX_DEV));
-	ASSERT_EQ(churner.pid, waitpid(churner.pid, NULL, 0));
+	ASSERT_EQ(churner.pid, waitpid(churner.pid, &status, 0));
+	EXPECT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(1, WEXITSTATUS(status));
 	traffic_stop(&traffic);
 
 	expect_detached(_metadata, &b->rx);
@@ -305,7 +310,7 @@ TEST_F_TIMEOUT(xsk_attach, storm, TIMEOUT)
 	struct testbed *b = &self->bed;
 	int i;
 
-	/* It would hold pages of the devices' former page pools for minutes */
+	/* Unread packets would keep page pools of replaced programs in use */
 	stack_close(&b->stack);
 	bed_load(_metadata, b, "xsk_redirect");
 	if (!helper_fork(&swapper))
