@@ -157,7 +157,8 @@ def cell(nic, contestant, workload, **changes):
              "contestant": contestant, **CONTESTANTS[contestant], **changes}
     found["buffers"] = buffers(found)
     found["paced"] = paced(found)
-    # The patched kernel polls twice, too, if a budget below 64 is used up; one of 1 always seems so
+    # The patched kernel polls twice, too, if a budget below 64 is used up: one of 1 always counts as
+    # used up, even if nothing is received. Senders have a usual one
     twice = found["kernel"] == "base" or found["batch"] < 64
     found["budget"] = (max(64, found["batch"]) if found["paced"] or workload == "txonly" else
                        found["batch"] // (divisor if twice else 1))

@@ -36,7 +36,7 @@ VETH_ADDRESS, VETH_PEER_ADDRESS = "198.51.100.1", "198.51.100.2"
 SO_BUSY_POLL, SO_PREFER_BUSY_POLL, SO_BUSY_POLL_BUDGET = 46, 69, 70
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 TRACING = Path("/sys/kernel/tracing")
-NAPI_TIMER = 10  # seconds: longer than what happens until it is seen
+NAPI_TIMER = 10  # seconds: longer than it takes to find the timer
 
 
 def received_twice():
@@ -318,8 +318,8 @@ def starts_timer_late():
     """Patch 49: a poll that ends while napi_disable() runs starts the NAPI timer after it.
 
     /proc/timer_list has it when the device is down. Wait until it has expired before the device is
-    freed: the base crashes otherwise. That list skips a timer, about once in 3000 times, if an
-    earlier one ends meanwhile: it cannot tell when.
+    freed: the base crashes otherwise. The list cannot be asked for that: about one of 3000 reads
+    skips a pending timer, as an earlier one expires meanwhile.
     """
     name, late, cpus = "veth_napi", False, os.sched_getaffinity(0)
     with (busy_polled_veth(name), slow_timers(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of XDP_RECYCLE: a socket of a pair is closed, its process killed; events of all that."""
+"""Tests of XDP_RECYCLE: a socket of a pair is closed or detached, its process killed; the events."""
 
 import contextlib
 import signal

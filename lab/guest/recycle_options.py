@@ -109,7 +109,7 @@ def steps_back(port):
                 xsk.recycle(None)
             xsk.tx.put_frames([0] * 5)
             tx_done(xsk)
-            # It holds from entry 5: the first poll that finds the ring empty there applies it
+            # The request holds from entry 5: the next poll applies it, even without that entry
             eventually("recycling", lambda: (xsk.kick(), xsk.recycled().state == ON)[1])
             return
     raise AssertionError("each time a poll took the entries before the producer stepped back")

@@ -203,7 +203,7 @@ impl X710 {
         host.tx.clear();
         self.registers.reset();
         self.reset_function();
-        self.queues.lost = true;
+        self.queues.reset_unnoticed = true;
         self.firmware = Firmware::default();
         if status != CORE {
             self.link = Link::new(self.link.plugged());

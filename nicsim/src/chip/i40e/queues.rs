@@ -26,9 +26,9 @@ pub struct Queues {
     pub rx: Vec<RxRing>,
     /// Private memory of the function.
     pub hmc: Hmc,
-    /// The core was reset, which the driver may not have noticed: until it resets the
-    /// function or enables a Tx queue, it may write tails, which the chip ignores.
-    pub lost: bool,
+    /// The core was reset, and the driver has neither reset the function nor enabled a Tx
+    /// queue since: it may not know yet, and write tails. Assumption: the chip ignores them.
+    pub reset_unnoticed: bool,
 }
 
 impl Default for Queues {
@@ -37,7 +37,7 @@ impl Default for Queues {
             tx: (0..QUEUES).map(|_| TxRing::default()).collect(),
             rx: (0..QUEUES).map(|_| RxRing::default()).collect(),
             hmc: Hmc::default(),
-            lost: false,
+            reset_unnoticed: false,
         }
     }
 }
@@ -48,7 +48,7 @@ impl Queues {
         self.tx.iter_mut().for_each(TxRing::forget);
         self.rx.iter_mut().for_each(RxRing::forget);
         self.hmc.clear();
-        self.lost = false;
+        self.reset_unnoticed = false;
     }
 
     /// Takes a write to QTX_ENA. The context is read when the queue is enabled. The
@@ -60,7 +60,9 @@ impl Queues {
         queue: usize,
         value: u32,
     ) -> bool {
-        self.lost &= value & REQUEST == 0;
+        if value & REQUEST != 0 {
+            self.reset_unnoticed = false;
+        }
         let ring = &mut self.tx[queue];
         match (ring.enabled(), value & REQUEST != 0) {
             (false, true) => match self.hmc.tx_context(host, registers, queue) {
@@ -101,7 +103,7 @@ impl Queues {
         let detail = || format!("Tx queue {queue}: {tail}");
         let ring = &mut self.tx[queue];
         if !ring.enabled() {
-            if !self.lost {
+            if !self.reset_unnoticed {
                 host.events.record(Event::TailWhileDisabled, detail);
             }
             return false;
